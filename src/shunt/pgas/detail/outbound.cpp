@@ -238,7 +238,8 @@ void outbound::send_span_without_room(int from, int to, batch_key key, std::span
   if (captured + payload.size() > most) {
     refuse_length(from, captured + payload.size(), here.pool().capacity(), key, where);
   }
-  std::byte* const place = lent_buffers::sends_of(from).begin_add(
+  task_sends& sends = lent_buffers::sends_of(from);
+  std::byte* const place = sends.begin_add(
       [=](std::span<const std::byte> bytes) {
         outbound& home = *this_threads_sending.owner;
         home.selectors_.finish_construction(from);
@@ -247,7 +248,7 @@ void outbound::send_span_without_room(int from, int to, batch_key key, std::span
       captured + payload.size());
   if (!captures.empty()) std::memcpy(place, captures.data(), captured);
   if (!payload.empty()) std::memcpy(place + captured, payload.data(), payload.size());
-  lent_buffers::handed_over(from);
+  sends.end_add();
 }
 
 bool outbound::load_span(int from, int to, batch_key key, std::span<const std::byte> captures,
