@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string_view>
 
 #include "accesses.hpp"
+#include "around_map.hpp"
 #include "vocabulary.hpp"
 
 namespace shunt::translate {
@@ -186,32 +186,6 @@ std::set<const clang::VarDecl*> variables_of(const Stmt* s) {
 
 namespace {
 
-/// The statement around each statement of a function, lambdas and what the compiler adds included.
-class surroundings {
- public:
-  explicit surroundings(const Stmt* function) { add(function); }
-  [[nodiscard]] const Stmt* around(const Stmt* s) const {
-    const auto found = around_.find(s);
-    return found == around_.end() ? nullptr : found->second;
-  }
-  template <class F>
-  void each(const F& f) const {
-    for (const auto& [s, around] : around_) f(s);
-  }
-
- private:
-  void add(const Stmt* s) {
-    for (const auto* part : s->children()) {
-      if (!part || !around_.emplace(part, s).second) continue;
-      add(part);
-    }
-    if (const auto* l = dyn_cast<clang::LambdaExpr>(s)) {
-      if (around_.emplace(l->getBody(), s).second) add(l->getBody());
-    }
-  }
-  std::map<const Stmt*, const Stmt*> around_;
-};
-
 bool is_reading_method(const clang::CXXMemberCallExpr* call) {
   const auto* m = call->getMethodDecl();
   if (!m || !m->getDeclName().isIdentifier() || !in_std(m)) return false;
@@ -222,14 +196,14 @@ bool is_reading_method(const clang::CXXMemberCallExpr* call) {
 
 /// Whether one mention of a variable only reads it, or changes it by its own name: what a later statement that does not
 /// name it cannot change. Everything else may hand its address on.
-bool stays_known(const surroundings& all, const Stmt* s) {
+bool stays_known(const around_map& all, const Stmt* s) {
   for (;;) {
-    const auto* around = all.around(s);
+    const auto* around = all(s);
     if (!around) return false;
     if (const auto* cast = dyn_cast<clang::ImplicitCastExpr>(around)) {
       if (cast->getCastKind() == clang::CK_LValueToRValue) return true;
       if (cast->getCastKind() == clang::CK_ArrayToPointerDecay) {
-        const auto* row = clang::dyn_cast_or_null<clang::ArraySubscriptExpr>(all.around(around));
+        const auto* row = clang::dyn_cast_or_null<clang::ArraySubscriptExpr>(all(around));
         if (!row || row->getBase() != around) return false;
         s = row;
         continue;
@@ -246,7 +220,7 @@ bool stays_known(const surroundings& all, const Stmt* s) {
       if (call->getArg(0) != s) return false;
       if (call->getOperator() != clang::OO_Subscript) return false;
     } else if (isa<clang::MemberExpr>(around)) {
-      const auto* method = clang::dyn_cast_or_null<clang::CXXMemberCallExpr>(all.around(around));
+      const auto* method = clang::dyn_cast_or_null<clang::CXXMemberCallExpr>(all(around));
       if (method) return is_reading_method(method);
     } else if (const auto* made = dyn_cast<clang::CXXConstructExpr>(around)) {
       return made->getConstructor()->isCopyConstructor() && in_std(made->getConstructor());
@@ -254,7 +228,7 @@ bool stays_known(const surroundings& all, const Stmt* s) {
       return is_pure(call_by_value->getDirectCallee());
     } else if (const auto* declared = dyn_cast<clang::DeclStmt>(around)) {
       // Of a range-based loop that takes values: a reference, also a const one, sees what is written to the elements.
-      const auto* range = clang::dyn_cast_or_null<clang::CXXForRangeStmt>(all.around(declared));
+      const auto* range = clang::dyn_cast_or_null<clang::CXXForRangeStmt>(all(declared));
       if (!range || range->getRangeStmt() != declared) return false;
       return !range->getLoopVariable()->getType()->isReferenceType();
     } else if (!isa<clang::ParenExpr, clang::MaterializeTemporaryExpr, clang::ConstantExpr>(around)) {
@@ -268,7 +242,7 @@ bool stays_known(const surroundings& all, const Stmt* s) {
 
 std::set<const clang::VarDecl*> escaping(const Stmt* function) {
   std::set<const clang::VarDecl*> all;
-  const surroundings around(function);
+  const around_map around(function);
   around.each([&](const Stmt* s) {
     if (const auto* name = dyn_cast<clang::DeclRefExpr>(s)) {
       const auto* v = dyn_cast<clang::VarDecl>(name->getDecl());
@@ -284,7 +258,7 @@ std::set<const clang::VarDecl*> escaping(const Stmt* function) {
     } else if (const auto* declared = dyn_cast<clang::DeclStmt>(s)) {
       for (const auto* d : declared->decls()) {
         const auto* v = dyn_cast<clang::VarDecl>(d);
-        if (v && v->getType()->isReferenceType() && v->getInit() && !isa<clang::CXXForRangeStmt>(around.around(s)))
+        if (v && v->getType()->isReferenceType() && v->getInit() && !isa<clang::CXXForRangeStmt>(around(s)))
           for (const auto* named : variables_of(v->getInit())) all.insert(named);
       }
     }

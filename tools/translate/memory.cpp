@@ -98,14 +98,6 @@ bool pointer_stays(const around_map& around, const Stmt* s) {
 
 }  // namespace
 
-void around_map::add(const Stmt* s) {
-  for (const auto* part : s->children()) {
-    if (part && around_.emplace(part, s).second) add(part);
-  }
-  const auto* l = dyn_cast<clang::LambdaExpr>(s);
-  if (l && around_.emplace(l->getBody(), s).second) add(l->getBody());
-}
-
 std::set<const clang::VarDecl*> fresh_memory(const around_map& around) {
   std::set<const clang::VarDecl*> fresh, others;
   around.each([&](const Stmt* s) {

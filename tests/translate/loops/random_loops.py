@@ -7,14 +7,11 @@ that it does not refuse run on 1, 2 and 4 PEs, and are compared with the same te
 after the other. A function with a refusal is left out; how many there were of each reason is printed.
 """
 
-import argparse
-import collections
 import pathlib
 import random
 import re
-import subprocess
-import sys
-import tempfile
+
+import random_programs
 
 SIZE = 60  # elements of each array
 MOST = 12  # iterations of a loop
@@ -202,10 +199,6 @@ return all ? 0 : 1;
     return spread, serial + check
 
 
-def run(command, **more):
-    return subprocess.run(command, capture_output=True, text=True, **more)
-
-
 def render(loop, plain):
     """The loop's text for plain arrays, which have no min() and max(), or for pgas::array."""
     form = "a[{1}] = std::{0}<%s>(a[{1}], {2});" % loop.types["a"] if plain else "a[{1}].{0}({2});"
@@ -216,7 +209,7 @@ class Batch:
     """A program of many loops."""
 
     def __init__(self, options, numbers, folder):
-        self.options, self.numbers = options, numbers
+        self.options = options
         self.file = pathlib.Path(folder) / ("loops_%d.cpp" % numbers[0])
         lines, self.places = HEAD.splitlines(), {}
         rest = []
@@ -231,66 +224,29 @@ class Batch:
         rest.append("default: return 1;\n}\n}")
         self.file.write_text("\n".join(lines + rest) + "\n" + TAIL)
 
-    def translate(self):
-        """Translates in place. Returns the reasons of refusals by loop."""
-        done = run([self.options.translate, "loops", "--in-place", self.file, "--", "-std=c++20",
-                    "-I" + self.options.source + "/src"])
-        if done.returncode not in (0, 1):
-            sys.exit("%s: %s" % (self.file, done.stderr))
-        reasons = {}
-        for line in done.stderr.splitlines():
-            found = re.match(r".*?:(\d+):\d+: refused: (.*)", line)
-            if not found:
-                sys.exit("not a refusal: " + line)
-            for number, place in self.places.items():
-                if int(found[1]) in place:
-                    reasons.setdefault(number, []).append(found[2])
-        return reasons
+    def flags(self):
+        return ["-std=c++20", "-I" + self.options.source + "/src"]
+
+    def refusals(self):
+        return random_programs.refusals(self.options, self.file, self.flags(), self.places)
 
     def wrong(self, loops):
         """The loops of these that give a wrong answer, as lines."""
-        program = self.file.with_suffix("")
-        built = run([self.options.compiler, "-std=c++20", "-O1", "-I" + self.options.source + "/src", self.file,
-                     self.options.library, "-lz", "-pthread", "-o", program])
-        if built.returncode != 0:
-            sys.exit("%s does not compile:\n%s" % (self.file, built.stderr[:4000]))
+        program = random_programs.built(self.options, self.file, self.flags())
         lines = []
-        for pes in "1", "2", "4":
-            done = run([program, pes] + [str(n) for n in loops], timeout=600)
+        for pes in 1, 2, 4:
+            done = random_programs.run([program, pes, *loops], timeout=600)
             lines += done.stdout.splitlines()
             if done.returncode != 0 and not done.stdout:
-                lines.append("exit %d on %s PEs: %s" % (done.returncode, pes, done.stderr[:2000]))
+                lines.append("exit %d on %d PEs: %s" % (done.returncode, pes, done.stderr[:2000]))
         return lines
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("translate")
-    parser.add_argument("source")
-    parser.add_argument("library")
-    parser.add_argument("--count", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--compiler", default="g++")
-    parser.add_argument("--keep", help="a folder for the programs, instead of one that is removed")
-    options = parser.parse_args()
-    reasons, wrong, translated = collections.Counter(), [], 0
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.keep or temporary
-        for first in range(0, options.count, 50):
-            batch = Batch(options, list(range(first, min(first + 50, options.count))), folder)
-            refused = batch.translate()
-            for found in refused.values():
-                reasons[re.sub(r"`\w+`", "`…`", found[0])] += 1
-            loops = [n for n in batch.numbers if n not in refused]
-            translated += len(loops)
-            wrong += batch.wrong(loops)
-    for reason, times in reasons.most_common():
-        print("%4d refused: %s" % (times, reason))
-    print("%d loops: %d translated, %d refused, %d wrong" % (options.count, translated, sum(reasons.values()),
-                                                             len(wrong)))
-    print("\n".join(wrong))
-    sys.exit(1 if wrong or translated < options.count // 5 else 0)
+def batch(options, numbers, folder):
+    program = Batch(options, numbers, folder)
+    refused = program.refusals()
+    return refused, program.wrong([n for n in numbers if n not in refused])
 
 
 if __name__ == "__main__":
-    main()
+    random_programs.measure(__doc__, ["translate", "source", "library"], 500, batch)

@@ -6,14 +6,11 @@ Writes programs of many small functions, each with one random loop, and translat
 and print a number a function and PE: those of the functions without a refusal must be equal.
 """
 
-import argparse
-import collections
 import pathlib
 import random
-import re
-import subprocess
 import sys
-import tempfile
+
+import random_programs
 
 HEAD = """\
 #include <shmem.h>
@@ -151,27 +148,23 @@ static long f_%d([[maybe_unused]] long* w, [[maybe_unused]] const long* idx, [[m
 """ % (number, self.text)
 
 
-def run(command, **more):
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, **more)
-
-
 def numbers_of(options, file, pes):
     """What a program prints: by function and PE."""
     program = file.with_suffix("")
-    done = run(["timeout", "600", options.shunt, "start", "--ranks", pes, program])
+    done = random_programs.run(["timeout", "600", options.shunt, "start", "--ranks", pes, program])
     if done.returncode != 0:
         sys.exit("%s on %s PEs: exit %d: %s" % (program, pes, done.returncode, done.stderr[:2000]))
     return {tuple(line.split()[:2]): line.split()[2] for line in done.stdout.splitlines()}
 
 
-def batch(options, numbers, folder, reasons):
-    """The loops of these that are wrong, and how many are translated."""
+def batch(options, numbers, folder):
+    """The refusals of these loops, and those that are wrong."""
     loops = [Loop(random.Random("%d/%d" % (options.seed, n))).function(k) for k, n in enumerate(numbers)]
-    lines, places = HEAD.splitlines(), []
-    for text in loops:
+    lines, places = HEAD.splitlines(), {}
+    for k, text in enumerate(loops):
         first = len(lines) + 1
         lines += text.splitlines()
-        places.append(range(first, len(lines) + 1))
+        places[k] = range(first, len(lines) + 1)
     names = ", ".join("f_%d" % k for k in range(len(loops)))
     tail = "constexpr int FUNCTIONS = %d;\nstatic long (*const functions[])(long*, const long*, int, int) = {%s};\n%s"
     original = pathlib.Path(folder) / ("loops_%d.cpp" % numbers[0])
@@ -179,54 +172,17 @@ def batch(options, numbers, folder, reasons):
     copy = original.with_name("translated_%d.cpp" % numbers[0])
     copy.write_text(original.read_text())
     flags = ["-std=c++20", "-I%s/src/shunt/pgas/openshmem" % options.source, "-I%s/src" % options.source]
-    said = run([options.translate, "loops", "--in-place", copy, "--", *flags])
-    if said.returncode not in (0, 1):
-        sys.exit("%s: %s" % (copy, said.stderr))
-    refused = collections.defaultdict(list)
-    for line in said.stderr.splitlines():
-        found = re.match(r".*?:(\d+):\d+: refused: (.*)", line)
-        for k, place in enumerate(places):
-            if int(found[1]) in place:
-                refused[k].append(found[2])
-    for found in refused.values():
-        reasons[re.sub(r"`\w+`", "`…`", found[0])] += 1
+    refused = random_programs.refusals(options, copy, flags, places)
     for file in original, copy:
-        built = run([options.compiler, *flags, "-O1", file, options.library, "-lz", "-pthread", "-o",
-                     file.with_suffix("")])
-        if built.returncode != 0:
-            sys.exit("%s does not compile:\n%s" % (file, built.stderr[:4000]))
+        random_programs.built(options, file, flags)
     wrong = []
     for pes in 1, 2, 4:
         before, after = numbers_of(options, original, pes), numbers_of(options, copy, pes)
         for (function, pe), number in before.items():
             if int(function) not in refused and after[(function, pe)] != number:
                 wrong.append("loop %d on PE %s of %d:\n%s" % (numbers[int(function)], pe, pes, loops[int(function)]))
-    return wrong, len(loops) - len(refused)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in "translate", "source", "library", "shunt":
-        parser.add_argument(name)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--compiler", default="g++")
-    parser.add_argument("--keep", help="a folder for the programs, instead of one that is removed")
-    options = parser.parse_args()
-    reasons, wrong, translated = collections.Counter(), [], 0
-    with tempfile.TemporaryDirectory() as temporary:
-        for first in range(0, options.count, 50):
-            numbers = list(range(first, min(first + 50, options.count)))
-            mistakes, more = batch(options, numbers, options.keep or temporary, reasons)
-            wrong += mistakes
-            translated += more
-    for reason, times in reasons.most_common():
-        print("%4d refused: %s" % (times, reason))
-    print("%d loops: %d translated, %d refused, %d wrong" % (options.count, translated, sum(reasons.values()),
-                                                             len(wrong)))
-    print("\n".join(wrong))
-    sys.exit(1 if wrong or translated < options.count // 5 else 0)
+    return refused, wrong
 
 
 if __name__ == "__main__":
-    main()
+    random_programs.measure(__doc__, ["translate", "source", "library", "shunt"], 200, batch)

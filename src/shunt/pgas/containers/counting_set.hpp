@@ -10,7 +10,7 @@
 ///
 /// Each PE counts hot keys itself, in a cache, and sends what it has counted when the key makes place for a hotter one,
 /// or at the end of the superstep. So a key that makes up half of all inserts does not make its owner the job's
-/// bottleneck, and words of a natural text cost a third of what they cost a map.
+/// bottleneck, and words of a natural text cost 0.36 to 0.43 of what they cost a map.
 #pragma once
 
 #include <algorithm>
