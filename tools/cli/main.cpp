@@ -167,8 +167,8 @@ int main(int argc, char** argv) {
     }
     return status;
   } catch (const shunt::pgas::checkpoint_stop& stop) {
-    return shunt::cli::rank_by_launcher() > 0 ? shunt::pgas::status_of_stop
-                                              : fail(speaker, stop.what(), shunt::pgas::status_of_stop, argc, argv);
+    return stop.told ? shunt::pgas::status_of_stop
+                     : fail(speaker, stop.what(), shunt::pgas::status_of_stop, argc, argv);
   } catch (const usage_error& bad) {
     return fail(speaker, bad.what(), 2, argc, argv);
   } catch (const std::bad_alloc&) {

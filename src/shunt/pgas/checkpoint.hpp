@@ -58,6 +58,9 @@ class checkpoint_stop : public error {
  public:
   /// See error's: the text, what is known as numbers, the line.
   using error::error;
+  /// The job has several processes, and its rank 0 has printed the text: a launcher ends the others, with what they
+  /// still have to say, once one of them has ended with a status other than 0.
+  bool told = false;
 };
 
 /// A part with a name, for messages to people, and so that two parts of one type cannot change places unseen.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <shunt/base/environment.hpp>
@@ -222,8 +223,23 @@ void prepare_job(std::optional<detail::job>& whole, const options& wanted, trans
   }
 }
 
-/// \return the folder of the checkpoint after which the job has stopped; empty: it has run to its end.
-std::string run_job(const options& wanted, bool explored, const std::function<void(pe&)>& program) {
+/// What run() throws after the end of a job that has stopped after this checkpoint. It is told while the transport
+/// holds the other ranks: as soon as one has ended with this status, Open MPI's launcher ends those that have not.
+checkpoint_stop stop_after(const std::string& folder, const options& wanted, const transport::carrier& carrier) {
+  checkpoint_stop stop(error_number(962), (wanted.name.empty() ? "" : wanted.name + ": ") +
+                                              "stopped by a signal, after a checkpoint: " + folder +
+                                              "; --restart takes it up");
+  stop.told = carrier.ranks() > 1;
+  if (stop.told && carrier.rank() == 0) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s\n", stop.what());
+    std::this_thread::sleep_for(detail::drain);
+  }
+  return stop;
+}
+
+/// \return what is to be thrown once the transport has ended; nothing: the job has run to its end.
+std::optional<checkpoint_stop> run_job(const options& wanted, bool explored, const std::function<void(pe&)>& program) {
   const auto carrier = open_transport_of(wanted, explored);
   std::optional<detail::job> prepared;
   prepare_job(prepared, wanted, *carrier);
@@ -240,7 +256,9 @@ std::string run_job(const options& wanted, bool explored, const std::function<vo
                  "its end, and the next job with checkpoints in this process stops\n",
                  wanted.name.c_str(), wanted.name.empty() ? "" : ": ", carrier->rank());
   }
-  return whole.keeper().stopped_after();
+  const std::string folder = whole.keeper().stopped_after();
+  if (folder.empty()) return std::nullopt;
+  return stop_after(folder, wanted, *carrier);
 }
 
 }  // namespace
@@ -260,11 +278,7 @@ void run(const options& wanted, const std::function<void(pe&)>& program) {
     throw usage_error(error_number(933),
                       "--transport " + wanted.transport + ": an explored run has one process; use threads");
   }
-  const std::string folder = run_job(wanted, explored, program);
-  if (folder.empty()) return;
-  throw checkpoint_stop(error_number(962), (wanted.name.empty() ? "" : wanted.name + ": ") +
-                                               "stopped by a signal, after a checkpoint: " + folder +
-                                               "; --restart takes it up");
+  if (const auto stopped = run_job(wanted, explored, program)) throw checkpoint_stop(*stopped);
 }
 
 namespace {
@@ -305,7 +319,7 @@ int launch(int& argc, char** argv, const std::function<void(pe&)>& program) {
     run(wanted, program);
     return 0;
   } catch (const checkpoint_stop& stop) {
-    if (!is_another_rank()) std::fprintf(stderr, "%s\n", stop.what());
+    if (!stop.told) std::fprintf(stderr, "%s\n", stop.what());
     return status_of_stop;
   } catch (const usage_error& bad) {
     return report(bad, status_of_usage_error);

@@ -23,7 +23,8 @@ namespace pgas {
 ///         handler threw, here: the message names the PE, the handler and what was thrown. In a job of several
 ///         processes that message goes to standard error, and every process ends with status 1. What another rank has
 ///         found wrong with the start of the job, with its number: a usage_error or shunt::error, as it is there.
-///         checkpoint_stop when a signal has ended the job, after a checkpoint (checkpoint.hpp).
+///         checkpoint_stop when a signal has ended the job, after a checkpoint (checkpoint.hpp); in a job of several
+///         processes its text goes to standard error, once.
 void run(const options& wanted, const std::function<void(pe&)>& program);
 
 /// The same as a whole main(): takes the options of a job (options.hpp) out of the command line, runs, reports.
