@@ -34,6 +34,7 @@ function(shunt_add_plugin target folder library)
     ${source}/transport/detail/process_watch.cpp
     ${source}/transport/detail/shared_trains.cpp
     ${source}/transport/detail/siblings.cpp
+    ${source}/transport/launcher_output.cpp
     ${source}/base/futex.cpp
     ${source}/base/error.cpp
     ${source}/base/machine.cpp)

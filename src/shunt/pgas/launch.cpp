@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include <shunt/base/environment.hpp>
@@ -233,7 +232,7 @@ checkpoint_stop stop_after(const std::string& folder, const options& wanted, con
   if (stop.told && carrier.rank() == 0) {
     std::fflush(stdout);
     std::fprintf(stderr, "%s\n", stop.what());
-    std::this_thread::sleep_for(detail::drain);
+    transport::let_launcher_read();
   }
   return stop;
 }

@@ -13,12 +13,12 @@
 
 #include <shunt/base/block.hpp>
 #include <shunt/base/machine.hpp>
-#include <shunt/pgas/detail/exit_watch.hpp>
 #include <shunt/pgas/detail/network_probe.hpp>
 #include <shunt/pgas/detail/start_agreement.hpp>
 #include <shunt/pgas/options.hpp>
 #include <shunt/rail/train.hpp>
 #include <shunt/rail/train_inbox.hpp>
+#include <shunt/transport/processes.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -184,7 +184,7 @@ network_speed measure_between(transport::carrier& over, int asks, int answers, m
   } catch (const std::exception& failed) {  // the transport has trains, and other ranks serve: none of them can go on
     std::fprintf(stderr, "%s%s\n", name.empty() ? "" : (name + ": ").c_str(), failed.what());
     std::fflush(nullptr);
-    std::this_thread::sleep_for(drain);
+    transport::let_launcher_read();
     over.abort(EXIT_FAILURE);
   }
   network_speed known;

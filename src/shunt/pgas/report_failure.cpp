@@ -11,7 +11,6 @@
 #include <thread>
 
 #include <shunt/base/environment.hpp>
-#include <shunt/pgas/detail/exit_watch.hpp>
 #include <shunt/pgas/detail/start_agreement.hpp>
 #include <shunt/pgas/launch.hpp>
 #include <shunt/transport.hpp>
@@ -53,7 +52,7 @@ class last_word {
         std::unique_lock lock(guard_);
         if (changed_.wait_for(lock, after, [this] { return taken_back_; })) return;
         print_line(text);
-        std::this_thread::sleep_for(detail::drain);
+        transport::let_launcher_read();
         std::_Exit(status);  // the transport is being opened by another thread
       });
     } catch (const std::system_error&) {  // no thread: the transport's own limits must do
@@ -98,7 +97,7 @@ struct complaint {
   [[nodiscard]] std::string line(bool with_rank) const { return before + (with_rank ? rank : "") + what; }
   void print(bool with_rank) const {
     print_line(line(with_rank) + "\n");
-    if (under_launcher()) std::this_thread::sleep_for(detail::drain);
+    if (under_launcher()) transport::let_launcher_read();
   }
 };
 

@@ -1,10 +1,8 @@
 #include <shunt/pgas/detail/exit_watch.hpp>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <thread>
 
 #include <shunt/pgas/detail/job.hpp>
 #include <shunt/transport/processes.hpp>
@@ -42,7 +40,7 @@ void exit_amid(const char* call) noexcept {
   std::fprintf(stderr, "%s%s%s called %s while the job began or ended; the job ends\n", known.name.c_str(),
                known.name.empty() ? "" : ": ", name.c_str(), call);
   std::fflush(nullptr);
-  std::this_thread::sleep_for(drain);
+  transport::let_launcher_read();
   std::_Exit(EXIT_FAILURE);
 }
 

@@ -6,7 +6,6 @@
 /// signals cannot be seen from inside a process: the other ranks, or the launcher, see that it is gone.
 #pragma once
 
-#include <chrono>
 #include <string>
 
 namespace shunt {
@@ -15,9 +14,6 @@ namespace pgas {
 namespace detail {
 
 class job;
-
-/// How long a rank stays after its last line: MPICH's launcher drops what it has not read when a rank ends.
-constexpr auto drain = std::chrono::milliseconds(100);
 
 /// While one lives, exit() is watched. One at a time in a process.
 class exit_watch {

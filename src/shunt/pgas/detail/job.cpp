@@ -15,6 +15,7 @@
 #include <shunt/pgas/detail/start_agreement.hpp>
 #include <shunt/pgas/network_speed.hpp>
 #include <shunt/pgas/pe.hpp>
+#include <shunt/transport/processes.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -379,7 +380,7 @@ void job::end_now(const std::string& message, std::chrono::milliseconds turn) no
   std::this_thread::sleep_for(turn * std::min(rank(), 2));
   if (!message.empty()) std::fprintf(stderr, "%s\n", message.c_str());
   std::fflush(nullptr);
-  if (remote()) std::this_thread::sleep_for(drain);
+  if (remote()) transport::let_launcher_read();
   ending_.store(true, std::memory_order_relaxed);  // relaxed: read by exited() on this thread, below MPI_Abort
   carrier_.abort(
       static_cast<int>(kind_.load(std::memory_order_relaxed)));  // relaxed: stored before `failed_`, if at all

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <shunt/transport/detail/watching.hpp>
+#include <shunt/transport/processes.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -27,8 +28,6 @@ using std::chrono::nanoseconds;
 constexpr milliseconds interval{200};
 /// How much later than the rank before it a rank says what all ranks see at once.
 constexpr milliseconds turn{1'500};
-/// MPICH's launcher drops what it has not read when a rank ends.
-constexpr milliseconds drain{100};
 /// How long the output streams may take to be written out when the process ends.
 constexpr milliseconds flush_limit{800};
 
@@ -62,7 +61,7 @@ void end_job(const std::string& name, int rank, const std::string& why) noexcept
     std::fflush(nullptr);
   } catch (const std::exception&) {  // no thread to be had: what is not written out is lost
   }
-  std::this_thread::sleep_for(drain);
+  let_launcher_read();
   // Not MPI_Abort: this process may be amid MPI_Init or MPI_Finalize, or their like. An end without these, and with a
   // status that is not 0, is what every launcher takes as the end of the job.
   std::_Exit(EXIT_FAILURE);
