@@ -21,7 +21,8 @@ import unittest
 import bench
 from bench_test import MadeUp, RIGHT
 from report import page, plots, report, samples
-from report.published import STUDIES, Rows
+from report.published import STUDIES
+from report.rows import Rows
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 MACHINE = {"cpu": "made up", "cores": 2, "kernel": "0", "compiler": "none", "core_round_trip_ns": [100.0],
@@ -153,7 +154,8 @@ class Published(Folder):
                       *(row("heat", "seconds", system, variant, heat, values)
                         for (system, variant), values in zip([("openmp", "active"), ("pekko", "")], rivals)))
         table = STUDIES[0].tables[0]
-        return page.verdict(table, *page.against_the_best(table, page.today_cells(table, Rows(self.results))))
+        cells = page.today_cells(table, Rows(self.results))
+        return page.verdict(table, *page.against_the_best(table, cells), cells)
 
     def test_ratios_are_of_one_repetition_where_medians_with_intervals_would_tell_nothing(self):
         rival = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]  # the machine changes by far more than the systems differ
@@ -183,10 +185,13 @@ class Published(Folder):
 
     def test_a_table_whose_lines_are_systems_is_compared_by_column_and_with_2_pes_is_no_figure_of_2048(self):
         reads = {"study": "table 1", "pes": 2, "reads_per_pe": 2 ** 23, "table_per_pe": 100_000}
-        text = self.page_of(row("index_gather", "seconds", "shunt", "lambda", reads | {"transport": "threads"},
-                                [1.0, 1.1, 1.2]),
-                            row("index_gather", "seconds", "shunt", "lambda", reads | {"transport": "mpi"}, [9.0] * 3),
-                            row("index_gather", "seconds", "openshmem", "nbi", reads, [1.15, 1.0, 1.6]))
+        def ns(*seconds):
+            return [1e9 * s / 2 ** 23 for s in seconds]
+        name = "ns_per_read"
+        text = self.page_of(row("index_gather", name, "shunt", "lambda", reads | {"transport": "threads"},
+                                ns(1.0, 1.1, 1.2)),
+                            row("index_gather", name, "shunt", "lambda", reads | {"transport": "mpi"}, ns(9.0, 9.0)),
+                            row("index_gather", name, "openshmem", "nbi", reads, ns(1.15, 1.0, 1.6)))
         self.assertIn("medians 1.15 to 1.15 (more is better). Of 1 columns that have both (8 lines are published) "
                       "Shunt is ahead in 0 and behind in 0; in 1 the interval holds 1.", text)
         self.assertRegex(text, r"<td>OpenSHMEM NBI</td><td>4\.2</td><td>4\.3</td><td>not measured")
@@ -218,7 +223,7 @@ class Published(Folder):
             reasons = re.search(r"Not measured:(.*?)</p>", table)
             told = set(map(int, re.findall(r" \((\d+)\) \S", reasons[1]))) if reasons else set()
             self.assertEqual(cited, told, table[:80])
-        self.assertIn("is in no package of Debian 12", text)
+        self.assertIn("Huawei&#39;s JDK with coroutines is not in a registry", text)
         self.assertIn("no run of table `heat` is recorded", text)
 
     def test_today_is_in_the_study_s_unit(self):
@@ -259,6 +264,60 @@ class Published(Folder):
         self.assertIn("<td>unknown</td>", self.page_of(one(1, 1.0)))
         self.assertIn("<td>true</td>", self.page_of(one(2, 1.1), one(8, 1.2)))
         self.assertIn("<td>not true</td>", self.page_of(one(32, 0.2)))
+
+    def test_aborts_whose_ranges_overlap_tell_nothing(self):
+        def aborts(threads, *values):
+            return row("stm-si", "aborts_per_commit", "shunt", "off", {"threads": threads, "increments": 10_000_000},
+                       values)
+        fall = "aborts fall from 8 threads on (Shunt, no slices)</td><td>"
+        self.assertIn(fall + "unknown", self.page_of(aborts(8, 0.5, 0.6), aborts(32, 0.4, 0.5)))
+        self.assertIn(fall + "true", self.page_of(aborts(32, 0.3, 0.4)))
+        self.assertIn(fall + "not true", self.page_of(aborts(32, 0.7, 0.8)))
+
+    def test_the_question_of_transactions_is_answered_where_all_it_takes_is_recorded(self):
+        def seconds(system, variant, value):
+            return row("stm-si", "seconds", system, variant, {"threads": 2, "increments": 10_000_000}, [value])
+        four = [seconds("ghc", variant, value) for variant, value in
+                [("two", 8.0), ("two_off", 4.0), ("one", 1.0), ("one_off", 2.0)]]
+        four += [seconds("shunt", variant, value) for variant, value in
+                 [("sliced", 3.0), ("off", 2.0), ("sliced_one", 1.0), ("off_one", 1.5)]]
+        self.assertNotIn("answered with today", self.page_of(*four))
+        text = self.page_of(seconds("shunt", "adaptive", 0.25))
+        self.assertIn("GHC takes 8 s (slices, all cores), 4 s (no slices (-C1000), all cores), 1 s (slices, one core), "
+                      "2 s", text)
+        self.assertIn("One core against all changes GHC&#39;s time up to 8 times and Shunt&#39;s 3 times, slices "
+                      "against none 2 and 1.5 times; that scheduler makes Shunt 4 times as fast as the best of its own "
+                      "four, and 4 times as fast as the best of GHC&#39;s.", text)
+
+    def test_geometric_means_are_of_all_seven_or_there_is_none(self):
+        def both(table, metric, size, ours, theirs, variant):
+            params = {"study": "figure 3", "pes": 2} | size
+            return [row(table, metric, "shunt", "lambda", params | {"transport": "threads"}, ours),
+                    row(table, metric, "openshmem", variant, params, theirs)]
+        bale = [("permute_matrix", 100_000, 10), ("random_permutation", 1_000_000, 0),
+                ("topological_sort", 100_000, 10), ("transpose", 100_000, 10)]
+        rows = [*both("histogram", "ns_per_update", {"updates_per_pe": 10_000_000, "table_per_pe": 1_000}, [1.0, 1.0],
+                      [128.0, 1.0], ""),
+                *both("index_gather", "ns_per_read", {"reads_per_pe": 10_000_000, "table_per_pe": 100_000}, [1.0, 1.0],
+                      [1.0, 1.0], "blocking"),
+                *(one for what, n, z in bale
+                  for one in both("bale", "seconds", {"what": what, "rows_per_pe": n, "nonzeros_per_row": z}, [1.0, 1.0],
+                                  [1.0, 128.0], "blocking"))]
+        line = r"<td>OpenSHMEM / Shunt \(here, 2 PEs\)</td><td>–</td><td>"
+        self.assertRegex(self.page_of(*rows), line + "not measured")
+        graph = {"graph": "er", "rows_per_pe": 10_000, "nonzeros_per_lower_row": 35}
+        text = self.page_of(*both("triangle", "seconds", graph, [1.0, 1.0], [1.0, 1.0], "word"))
+        self.assertRegex(text, line + r"9 \(2 to 16\)")
+        self.assertRegex(text, r"<td>histogram</td><td>0\.01</td>")  # ns of one of 10,000,000 updates
+
+    def test_lines_of_today_are_counted_and_held_against_the_published_ones(self):
+        if not shutil.which("cloc"):
+            self.skipTest("no cloc")
+        text = self.page_of(row("switch", "ns_per_switch", "shunt", "", {"fibers": 100, "order": "chain"}, [2.5]))
+        part = text[text.index("<h3>Table 2: How many lines"):text.index("<h3>Geometric means")]
+        self.assertIn("counted by cloc when this page was made", part)
+        self.assertRegex(part, r"<td>Shunt \(natural form\)</td>(<td>–</td>){7}(<td>\d+</td>){7}")
+        self.assertRegex(part, r"beside the least that was published: of 7 columns it has fewer in \d and more in \d")
 
     def test_slow_rows_come_before_the_studies_each_with_a_cause_or_unknown(self):
         slow = {"producers": 1, "consumers": 1, "capacity": 3, "trains": 2, "goods": 10}

@@ -6,11 +6,13 @@
                                 cause, or is slow no more
   bench/slow_rows.py --write    puts them there; a row that is new gets an empty cause, for a person to fill in
 
-A row is a table's parameters; of transactions the default policy counts, over threads and not over MPI. The newest run
-of each row counts, and its medians.
+A row is a table's parameters, on each transport; of transactions the default policy counts, and of triangle the forms
+that the application has. The newest run of each row counts. How many times as fast it is as another system is the
+median of the ratios within a repetition, or the ratio of the medians where the two are of different runs.
 """
 import argparse
 import json
+import statistics
 import sys
 from pathlib import Path
 
@@ -22,50 +24,62 @@ MORE_IS_BETTER = {"million_ops_per_s", "million_per_s", "gups", "million_teps"}
 # Not a speed, or another metric's in other units.
 NOT_COMPARED = {"share", "missed_share", "aborts_per_commit", "max_rss_bytes", "process_bytes", "ns_per_operation",
                 "ns_per_wedge", "processors", "ratio_to_lambda"}
+COMPARED_ALL_THE_SAME = {("channel", "ns_per_operation"), ("memory", "process_bytes")}
 NO_RIVALS = {"shunt", "ceiling", "serial", "loop"}  # serial, loop: the work without what is measured
+SERIAL = {("heat", "java")}  # likewise: the study's Java has one thread
 OUR_VARIANTS = {"stm-si": {"adaptive"}, "stm-ll": {"adaptive"}, "triangle": {"lambda", "class"}}  # other tables: all
 
 
+def is_rival(row):
+    return row["system"] not in NO_RIVALS and (row["table"], row["system"]) not in SERIAL
+
+
+def is_compared(row):
+    return row["metric"] not in NOT_COMPARED or (row["table"], row["metric"]) in COMPARED_ALL_THE_SAME
+
+
 def newest(folder):
-    """(table, metric, parameters without the transport) -> (system, variant) -> row."""
+    """(table, metric, parameters without the transport) -> (system, variant, transport) -> row."""
     rows = {}
     for path in sorted(folder.glob("*.json")):
         for line in path.read_text().splitlines():
             row = json.loads(line)
-            params = {name: value for name, value in row["params"].items() if name != "transport"}
-            if row["metric"] in NOT_COMPARED and row["table"] != "channel":
+            if not is_compared(row):
                 continue
-            if row["params"].get("transport", "threads") != "threads" or "study" in row["params"]:
-                continue  # a study's rows are asked by other tables, too
+            params = {name: value for name, value in row["params"].items() if name != "transport"}
             key = (row["table"], row["metric"], json.dumps(params, sort_keys=True))
-            rows.setdefault(key, {})[row["system"], row["variant"]] = row
+            rows.setdefault(key, {})[row["system"], row["variant"], row["params"].get("transport", "threads")] = row
     return rows
 
 
-def speed(row):
-    return row["median"] if row["metric"] in MORE_IS_BETTER else 1 / row["median"]
+def times_as_fast(mine, its):
+    """By the ratios within a repetition, where both are of one run."""
+    more = mine["metric"] in MORE_IS_BETTER
+    ratios = []
+    if "samples" in mine and mine.get("machine") == its.get("machine"):
+        ratios = [a / b if more else b / a for a, b in zip(mine["samples"], its["samples"]) if a and b]
+    return statistics.median(ratios or [mine["median"] / its["median"] if more else its["median"] / mine["median"]])
 
 
-def name_of(table, variant, params, metric):
+def name_of(table, variant, params, transport, metric):
     values = [f"{name}={value}" for name, value in json.loads(params).items()]
-    return " ".join(word for word in [table, variant, *values] if word) + f": {metric}"
+    over = f"over {transport}" if transport != "threads" else ""
+    return " ".join(word for word in [table, variant, *values, over] if word) + f": {metric}"
 
 
 def slow(rows):
     """Of each slow row: its name, and its speed over the best rival's, the rival, and the ceiling's. None: unknown."""
     found = {}
     for (table, metric, params), systems in rows.items():
-        by_speed = sorted(systems.items(), key=lambda one: speed(one[1]))
-        rivals = {system: speed(row) for (system, _), row in by_speed if system not in NO_RIVALS}
-        best = max(rivals, key=rivals.get, default=None)
-        ceiling = systems.get(("ceiling", ""))
-        for (system, variant), row in systems.items():
+        rivals = [(name, row) for (name, _, _), row in systems.items() if is_rival(row)]
+        ceiling = systems.get(("ceiling", "", "threads"))
+        for (system, variant, transport), row in systems.items():
             if system != "shunt" or variant not in OUR_VARIANTS.get(table, {variant}):
                 continue
-            of_rival = speed(row) / rivals[best] if best else None
-            of_ceiling = speed(row) / speed(ceiling) if ceiling else None
+            of_rival, best = min(((times_as_fast(row, its), name) for name, its in rivals), default=(None, None))
+            of_ceiling = times_as_fast(row, ceiling) if ceiling else None
             if (of_rival or 1) < BEHIND or (of_ceiling or 1) < CEILING:
-                found[name_of(table, variant, params, metric)] = (of_rival, best, of_ceiling)
+                found[name_of(table, variant, params, transport, metric)] = (of_rival, best, of_ceiling)
     return dict(sorted(found.items(), key=lambda one: min(one[1][0] or 1, (one[1][2] or 1) / CEILING)))
 
 

@@ -46,16 +46,31 @@ class SlowRows(unittest.TestCase):
     def test_the_newest_row_counts(self):
         self.assertEqual({}, self.slow(row("shunt", 9, n=1), row("go", 2, n=1), row("shunt", 1, n=1)))
 
-    def test_over_mpi_is_another_question(self):
-        rows = [row("shunt", 9, n=1, transport="mpi"), row("shunt", 1, n=1, transport="threads"), row("go", 2, n=1)]
-        self.assertEqual({}, self.slow(*rows))
+    def test_each_transport_is_a_row(self):
+        rows = [row("shunt", 8, n=1, transport="mpi"), row("shunt", 1, n=1, transport="threads"), row("go", 2, n=1)]
+        self.assertEqual({"t n=1 over mpi: ns": (0.25, "go", None)}, self.slow(*rows))
 
     def test_other_policies_are_not_ours(self):
         rows = [row("shunt", 9, variant="off", table="stm-si"), row("go", 2, table="stm-si")]
         self.assertEqual({}, self.slow(*rows))
 
-    def test_rows_of_the_study_are_not_counted_twice(self):
-        self.assertEqual({}, self.slow(row("shunt", 2, study="table 1"), row("go", 1, study="table 1")))
+    def test_sizes_of_a_study_count_too(self):
+        self.assertEqual({"t study=table 1: ns": (0.5, "go", None)},
+                         self.slow(row("shunt", 2, study="table 1"), row("go", 1, study="table 1")))
+
+    def test_within_a_run_the_ratios_of_repetitions_count_and_between_runs_the_medians(self):
+        ours = row("shunt", 2, n=1) | {"samples": [1, 2, 9, None], "machine": {"kernel": 1}}
+        its = row("go", 2.2, n=1) | {"samples": [1.1, 2.2, 1, 1], "machine": {"kernel": 1}}
+        self.assertEqual({}, self.slow(ours, its | {"median": 1}))
+        self.assertEqual({"t n=1: ns": (0.5, "go", None)}, self.slow(ours, its | {"median": 1, "machine": {}}))
+
+    def test_memory_counts_as_a_whole_where_the_table_is_of_memory(self):
+        for table, slow in [("memory", {"memory n=1: process_bytes"}), ("echo", set())]:
+            rows = [row(system, size, "process_bytes", table=table, n=1) for system, size in [("shunt", 2), ("go", 1)]]
+            self.assertEqual(slow, set(self.slow(*rows)))
+
+    def test_the_sequential_java_of_heat_is_no_rival(self):
+        self.assertEqual({}, self.slow(row("shunt", 2, table="heat"), row("java", 1, table="heat")))
 
     def test_the_published_kind_of_message_is_not_what_the_application_takes(self):
         rows = [row("shunt", 9, variant="wedge", table="triangle"), row("shunt", 1, variant="class", table="triangle")]

@@ -4,6 +4,7 @@ import datetime
 import itertools
 import json
 import math
+import operator
 import pathlib
 import statistics
 
@@ -127,11 +128,25 @@ def is_behind(ratio):
     return len(ratio.samples) > 1 and ratio.high < 1
 
 
-def verdict(table, found, elsewhere):
+def counted_verdict(table, cells):
+    """Of what no machine changes: today's Shunt beside what was published."""
+    ours = {column: cell.median for (at, column), cell in cells.items() if is_ours(at) and isinstance(cell, Cell)}
+    if not ours:
+        return "not comparable", "Nothing of it has been counted here."
+    least = {column: min(values[table.columns.index(column)] for values in table.rows.values()) for column in ours}
+    fewer, more = (sum(compare(ours[c], least[c]) for c in ours) for compare in [operator.lt, operator.gt])
+    text = (f"Shunt beside the least that was published: of {len(ours)} columns it has fewer in {fewer} and more in "
+            f"{more}.")
+    return "not reached in all lines" if more else "exceeded" if fewer == len(ours) else "reproduced", text
+
+
+def verdict(table, found, elsewhere, cells):
     """How today's Shunt stands to the best of the study's systems, where both were measured in one run. A ratio whose
     interval holds 1, and a single repetition, tell nothing."""
-    if not table.rows:
-        return "not comparable", "The study has pictures" + ("; its claims are below" * (table.unit == "claims")) + "."
+    if not table.rows and not table.today:
+        return "not comparable", "The study has pictures; its claims are below."
+    if table.today.record:
+        return counted_verdict(table, cells)
     ratios = [ratio for ratio, _ in found.values()]
     others = f" Figures of rivals that are of other runs, and are left out: {elsewhere}." if elsewhere else ""
     if not ratios:
@@ -143,7 +158,7 @@ def verdict(table, found, elsewhere):
     lines = "columns" if table.today.lines_are_systems else "lines"
     text = (f"Shunt over the best of the study's other systems, both of today, repetition by repetition: medians "
             f"{min(medians):.2f} to {max(medians):.2f} (more is better). Of {len(ratios)} {lines} that have both "
-            f"({len(table.rows)} lines are published) Shunt is ahead in {ahead} and behind in {behind}; in "
+            f"({len(table.rows) or 'no'} lines are published) Shunt is ahead in {ahead} and behind in {behind}; in "
             f"{len(ratios) - ahead - behind} the interval holds 1.")
     if few:
         text += f" In {few} there are fewer than six repetitions, and the interval is the range."
@@ -173,7 +188,7 @@ def row_of_today(cells):
 def table_of(table, rows, record):
     cells = today_cells(table, rows)
     found, elsewhere = against_the_best(table, cells) if table.today else ({}, 0)
-    word, reason = verdict(table, found, elsewhere)
+    word, reason = verdict(table, found, elsewhere, cells)
     columns = sorted(table.today.columns if table.today else [], key=lambda c: c != "Shunt")  # ours first
     by_line = bool(columns) and not table.today.lines_are_systems
     heads = [{"text": f"{c}, published", "ours": False} for c in table.columns] + [
@@ -193,13 +208,19 @@ def table_of(table, rows, record):
     return {"name": table.name, "question": table.question, "machine": table.machine, "how": table.how,
             "note": table.note, "why": table.today.why if table.today else "", "axis": table.axis, "unit": table.unit,
             "heads": heads, "lines": lines, "verdict": {"word": word, "reason": reason}, "reasons": reasons.texts,
-            "record": record.of(used), "plot": plot_of(table, measured(cells))}
+            "record": record_of(table, used, rows, record), "plot": plot_of(table, measured(cells))}
+
+
+def record_of(table, used, rows, record):
+    if table.today and table.today.record and used:
+        return table.today.record
+    return record.of(used or [row for row in rows.all() if row["table"] in table.asks])
 
 
 def plot_of(table, cells):
-    if not table.rows:
+    if not table.rows and not cells:
         return ""
-    if all(isinstance(at, int) for at in table.rows):
+    if table.rows and all(isinstance(at, int) for at in table.rows):
         today = collections.defaultdict(list)
         for (at, column), c in cells.items():
             today[column].append((at, c.median, c.low, c.high))
@@ -233,11 +254,10 @@ def question_of(row):
 
 def of_best_rival(row, peers):
     """The median of the ratios within a repetition, where that is least."""
-    if row["metric"] in slow_rows.NOT_COMPARED or row["system"] != "shunt":
+    if not slow_rows.is_compared(row) or row["system"] != "shunt":
         return "–"
     mine, more = Cell(row), row["metric"] in slow_rows.MORE_IS_BETTER
-    ratios = [mine.over(Cell(p), more) for p in peers
-              if p["system"] not in slow_rows.NO_RIVALS and p["machine"] == row["machine"]]
+    ratios = [mine.over(Cell(p), more) for p in peers if slow_rows.is_rival(p) and p["machine"] == row["machine"]]
     return min((f"{ratio.median:.2f}" for ratio in ratios if ratio), key=float, default="–")
 
 
@@ -294,7 +314,8 @@ def content(rows, folder, questions, absent, record):
             "confidence": CONFIDENCE, "slow": slow_lines(folder, causes),
             "studies": [{"key": s.key, "title": s.title, "source": s.source,
                          "tables": [table_of(t, rows, record) for t in s.tables],
-                         "claims": [claim_of(c, rows) for c in s.claims]} for s in STUDIES],
+                         "claims": [claim_of(c, rows) for c in s.claims], "how_asked": s.how_asked,
+                         "answer": s.answer(rows)} for s in STUDIES],
             "tables": [own_table(name, question, rows, absent.get(name, []), record)
                        for name, question in questions.items()],
             "machine": record.machine}

@@ -18,7 +18,7 @@ sys.path.insert(0, str(BENCH))
 
 import bench  # noqa: E402
 from report import page, samples, versions  # noqa: E402
-from report.published import Rows  # noqa: E402
+from report.rows import Rows  # noqa: E402
 
 OF_STUDY = {"templet": ["heat"], "selectors": ["histogram", "index_gather", "triangle", "bale", "study"],
             "railways": ["railway", "latency"], "transactions": ["stm-si", "stm-ll"],

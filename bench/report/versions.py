@@ -10,17 +10,16 @@ import subprocess
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = {"Go": ["go", "version"], "GHC": ["ghc", "--numeric-version"], "GCC": ["g++", "--version"],
             "clang": ["clang++-19", "--version"], "Open MPI": ["mpirun.openmpi", "--version"],
-            "MPICH": ["mpichversion"], "redis-server": ["redis-server", "--version"], "Rust": ["rustc", "--version"]}
+            "MPICH": ["mpichversion"], "Rust": ["rustc", "--version"]}
 PACKAGES = {"Boost": "libboost-dev", "Boost.Fiber": "libboost-fiber-dev", "CAF": "libcaf-dev", "oneTBB": "libtbb-dev",
             "OpenBLAS": "libopenblas-dev", "hpcc": "hpcc", "Jellyfish": "jellyfish", "libitm": "libitm1",
-            "libc": "libc6"}
-
+            "libc": "libc6", "Redis": "redis-tools"}  # which has the server, too: redis-check-rdb
 
 # By system of a table: the versions that it depends on. Others are built from this tree by the compiler.
 OF_SYSTEM = {"go": ["Go"], "ghc": ["GHC"], "openshmem": ["Open MPI"], "mpi_rma": ["Open MPI"], "mpi": ["Open MPI"],
              "libomp": ["clang"], "tbb": ["oneTBB"], "asio": ["Boost"], "boost_context": ["Boost"],
              "boost_fiber": ["Boost.Fiber"], "boost_spsc": ["Boost"], "openblas": ["OpenBLAS"], "threads": ["libc"],
-             "redis": ["redis-server"], "hpcc": ["hpcc"], "libitm": ["libitm"], "java": ["Java"], "loom": ["Java"],
+             "redis": ["Redis"], "hpcc": ["hpcc"], "libitm": ["libitm"], "java": ["Java"], "loom": ["Java"],
              "article": ["Java"], "queue": ["Java"], "pekko": ["pekko-actor-typed", "Java"], "swapcontext": ["libc"],
              "disruptor": ["disruptor", "Java"], "jctools": ["jctools-core", "Java"], "caf": ["CAF"],
              "tokio": ["tokio", "Rust"], "jellyfish": ["Jellyfish"]}
@@ -117,15 +116,22 @@ class Record:
             return "nothing recorded."
         counts = [sum(v is not None for v in row["samples"]) for row in rows]
         samples = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{max(counts)}"
-        return (f"{samples} samples a row; recorded: {each(map(self.date, rows))}; {each(map(machine_of, rows))}"
+        return (f"{samples} samples a row; recorded: {self.dates(rows)}; {each(map(machine_of, rows))}"
                 f"{distance_of(rows)}. {self.rivals_of(rows)}")
 
-    def date(self, row):
-        commit = row.get("commit", "unknown")
+    def dates(self, rows):
+        """By commit, from the first repetition to the last."""
+        by_commit = {}
+        for row in rows:
+            date = row["machine"].get("date") or []
+            by_commit.setdefault(row.get("commit", "unknown"), []).extend([date] if isinstance(date, str) else date)
+        return each(self.date(commit, sorted(dates)) for commit, dates in by_commit.items())
+
+    def date(self, commit, dates):
         short = commit[:12] + ("-dirty" if commit.endswith("-dirty") else "")
-        if row["machine"].get("date"):
-            return f"{row['machine']['date']}, at commit {short}"
-        return f"date unknown, at commit {short} (made {self.day(commit)})"
+        if not dates:
+            return f"date unknown, at commit {short} (made {self.day(commit)})"
+        return f"{dates[0]}{f' to {dates[-1]}' if dates[-1] != dates[0] else ''}, at commit {short}"
 
     def rivals_of(self, rows):
         systems = dict.fromkeys(row["system"] for row in rows if row["system"] not in OWN)
