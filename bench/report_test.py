@@ -301,8 +301,8 @@ class Published(Folder):
                 *both("index_gather", "ns_per_read", {"reads_per_pe": 10_000_000, "table_per_pe": 100_000}, [1.0, 1.0],
                       [1.0, 1.0], "blocking"),
                 *(one for what, n, z in bale
-                  for one in both("bale", "seconds", {"what": what, "rows_per_pe": n, "nonzeros_per_row": z}, [1.0, 1.0],
-                                  [1.0, 128.0], "blocking"))]
+                  for one in both("bale", "seconds", {"what": what, "rows_per_pe": n, "nonzeros_per_row": z},
+                                  [1.0, 1.0], [1.0, 128.0], "blocking"))]
         line = r"<td>OpenSHMEM / Shunt \(here, 2 PEs\)</td><td>–</td><td>"
         self.assertRegex(self.page_of(*rows), line + "not measured")
         graph = {"graph": "er", "rows_per_pe": 10_000, "nonzeros_per_lower_row": 35}

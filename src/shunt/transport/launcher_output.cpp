@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds time_to_read{2'000};
 constexpr milliseconds time_to_pass_on{100};
 
-/// Whether there is something in a pipe that nobody has read. Other files have no reader that could miss it.
+/// Whether there is something in a pipe that has not been read. Other files have no reader that could miss it.
 bool has_unread(int descriptor) noexcept {
   struct stat about{};
   if (::fstat(descriptor, &about) != 0 || !S_ISFIFO(about.st_mode)) return false;
