@@ -49,8 +49,8 @@ inline constexpr const char* rank_variables[] = {"SHUNT_RANK", "OMPI_COMM_WORLD_
 }
 
 /// Any thread, before it ends the process with a status other than 0. Waits until what was written to standard output
-/// and error has been read there, if they are pipes, for at most 2 s; and then 100 ms, in which a launcher passes it on.
-/// mpirun and mpiexec drop what they have not passed on when a rank ends so.
+/// and error has been read there, if they are pipes, for at most 2 s; and then 100 ms, in which a launcher passes it
+/// on. mpirun and mpiexec drop what they have not passed on when a rank ends so.
 void let_launcher_read() noexcept;
 
 /// Any thread, while none changes the environment. How many processes of the job the launcher has started on this
