@@ -122,6 +122,7 @@ ONE_CPU = {"switch", "memory", "daq"}  # these tables' programs run on one proce
 SHORT_UPDATES = 1_000_000
 FIBERS = {"full": [2, 100, 1_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 1_000_000],
           "quick": [2, 1_000, 10_000]}
+THREADS = {"full": [1, 2, 4, 8, 16, 32], "quick": [1, 2, 8, 32]}  # that run transactions
 BYTES_PER_STACK = 12_288  # resident, at most; of systems that give each fiber a stack
 NO_MORE_FIBERS = {"swapcontext": 50_000, "threads": 50_000}  # beyond it says nothing new
 UNITS = {"ns_per_message": "ns", "ns_per_update": "ns", "ns_per_read": "ns", "ns_per_wedge": "ns", "ns": "ns",
@@ -323,7 +324,7 @@ def inputs(table, quick, pes):
              ["--rows", edge, "--columns", edge, "--depth", edge, "--rounds", edge]) for n in pes]
     if table == "pingpong":
         article, strict, far = {"full": (20_000_000, 20_000_000, 300_000),
-                                "quick": (2_000_000, 2_000_000, 50_000)}[size]
+                                "quick": (2_000_000, 2_000_000, 20_000)}[size]
         return [({"workers": n, "form": form, "balls": balls}, ["--what", form, "--rounds", balls])
                 for n in pes for form, balls in [("article", article), ("strict", strict if n == 1 else far),
                                                  ("ask", far * 10 if n == 1 else far)]]
@@ -344,23 +345,23 @@ def inputs(table, quick, pes):
             ({"workers": n, "senders": 1, "from": "a plain thread", "messages": pings},
              ["--what", "thread", "--rounds", pings, "--table", 1]) for n in pes]
     if table == "echo":  # one thread, whatever the number of PEs
-        all_messages = {"full": 500_000, "quick": 50_000}[size]
+        all_messages, connections = {"full": (500_000, [1_000, 10_000]), "quick": (50_000, [1_000])}[size]
         return [({"pes": 1, "connections": n, "messages": all_messages // n},
-                 ["--table", n, "--rounds", all_messages // n]) for n in [1_000, 10_000]]
+                 ["--table", n, "--rounds", all_messages // n]) for n in connections]
     if table == "daq":  # channels; frames a channel, and the time between them: 20,000 frames a second of all, for 2 s
         channels, all_frames, seconds = {"full": ([100, 1_000, 10_000], 1_600_000, 2),
-                                         "quick": ([100, 1_000], 160_000, 1)}[size]
+                                         "quick": ([1_000], 160_000, 1)}[size]
         shapes = [(n, all_frames // n, 0) for n in channels] + [
             (n, 20_000 * seconds // n, 1_000_000 * n // 20_000) for n in channels]
         return [({"channels": n, "frames": frames, "period_us": period},
                  ["--table", n, "--rounds", frames, "--period", period]) for n, frames, period in shapes]
     if table == "key_value":
-        few, many = {"full": (100_000, 1_000_000), "quick": (20_000, 200_000)}[size]
+        few, many, connections = {"full": (100_000, 1_000_000, [50, 500]), "quick": (10_000, 100_000, [500])}[size]
         return [({"what": what, "pipeline": p, "connections": c, "requests": many if p > 1 else few},
                  ["--what", what, "--pipeline", p, "--connections", c, "--rounds", many if p > 1 else few])
-                for p in [16, 1] for c in [50, 500] for what in ["set", "get"]]
+                for p in [16, 1] for c in connections for what in ["set", "get"]]
     if table == "switch":
-        milliseconds = {"full": 300, "quick": 100}[size]
+        milliseconds = {"full": 300, "quick": 50}[size]
         return [({"fibers": n, "order": order},
                  ["--fibers", n, "--order", order, "--milliseconds", milliseconds])
                 for n in FIBERS[size] for order in ["fifo", "random", "chain"]]
@@ -382,16 +383,17 @@ def inputs(table, quick, pes):
         updates, milliseconds = {"full": (10_000_000, 1_000), "quick": (1_000_000, 100)}[size]
         return [({"threads": n, "increments": updates},
                  ["--fibers", n, "--updates", updates, "--milliseconds", milliseconds])
-                for n in [1, 2, 4, 8, 16, 32]]
+                for n in THREADS[size]]
     if table == "stm-ll":
         milliseconds = {"full": 700, "quick": 100}[size]
         operations = {"full": 100_000, "quick": 20_000}[size]
         return [({"threads": n, "keys": 256, "lookups": 0, "operations": operations},  # as published
                  ["--fibers", n, "--table", 256, "--lookups", 0, "--what", "operations", "--updates", operations])
-                for n in [1, 2, 4, 8, 16, 32]] + [
+                for n in THREADS[size]] + [
             ({"threads": n, "keys": keys, "lookups": lookups},
              ["--fibers", n, "--table", keys, "--lookups", lookups, "--milliseconds", milliseconds])
-            for keys, lookups in [(256, 0), (1_000, 0), (256, 90)] for n in [1, 2, 8, 32]]
+            for keys, lookups in {"full": [(256, 0), (1_000, 0), (256, 90)], "quick": [(256, 0), (256, 90)]}[size]
+            for n in {"full": [1, 2, 8, 32], "quick": [1, 2, 8]}[size]]
     if table == "costs":
         return [({"what": what}, ["--what", what, "--updates", operations // (10 if quick else 1)])
                 for what, operations in COSTS.items()]

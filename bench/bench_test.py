@@ -210,10 +210,10 @@ class Driver(MadeUp):
     def test_transactions_have_so_many_workers_as_are_asked_for_and_as_before_by_default(self):
         log = self.build / "log"
         self.put("stm-si_shunt", f'echo "$@" >> {log}; ' + right_with("share", 1))
-        asked = ["stm-si", "--quick", "--only", "shunt", "--samples", "1", "--where", "threads=4"]
+        asked = ["stm-si", "--quick", "--only", "shunt", "--samples", "1", "--where", "threads=8"]
         record = self.build / "record"
         self.assertEqual(self.run_bench(*asked, "--workers", "3", "--pes", "1", "--json", str(record))[0], 0)
-        self.assertEqual(log.read_text().splitlines()[0], "--pes 3 --fibers 4 --updates 1000000 --milliseconds 100 "
+        self.assertEqual(log.read_text().splitlines()[0], "--pes 3 --fibers 8 --updates 1000000 --milliseconds 100 "
                          "--variant adaptive --samples 1 --warmup 1")
         self.assertEqual({json.loads(line)["params"]["workers"] for line in record.read_text().splitlines()}, {1, 3})
         log.unlink()
@@ -345,15 +345,15 @@ class Driver(MadeUp):
         code, out, _ = self.run_bench("key_value", "--quick", "--samples", "1", "--json", str(record))
         self.assertEqual(code, 0)
         turns = log.read_text().splitlines()
-        options = "--what set --pipeline 16 --connections 50 --rounds 200000"
+        options = "--what set --pipeline 16 --connections 500 --rounds 100000"
         self.assertEqual(turns[:3], [f"redis {options} --samples 1 --warmup 1",
                                      f"shunt {options} --variant two --samples 1 --warmup 1",
                                      f"shunt {options} --variant one --samples 1 --warmup 1"])
-        self.assertEqual(len(turns), 3 * 8)
+        self.assertEqual(len(turns), 3 * 4)
         lines = [json.loads(line) for line in record.read_text().splitlines()]
         self.assertEqual({(r["system"], r["median"]) for r in lines if r["params"]["pipeline"] == 16},
-                         {("redis", 1.0), ("shunt", 2.0)})
-        self.assertEqual(len([line for line in out.splitlines() if line.startswith("shunt") and "  2.00" in line]), 16)
+                         {("redis", 0.5), ("shunt", 1.0)})
+        self.assertEqual(len([line for line in out.splitlines() if line.startswith("shunt") and "  2.00" in line]), 8)
 
     def test_costs_are_ns_of_an_operation_that_the_program_counts(self):
         log = self.build / "log"
@@ -374,7 +374,7 @@ class Driver(MadeUp):
         for table in ["switch", "memory"]:
             self.assertEqual(self.run_bench(table, "--quick", "--samples", "1")[0], 0)
         turns = log.read_text().splitlines()
-        self.assertEqual(turns[0], "--fibers 2 --order fifo --milliseconds 100 --samples 1 --warmup 1")
+        self.assertEqual(turns[0], "--fibers 2 --order fifo --milliseconds 50 --samples 1 --warmup 1")
         for order in ["fifo", "random", "chain"]:
             self.assertEqual(len([t for t in turns if f"--order {order} " in t]), 2 * 3)
         self.assertIn("--fibers 1000 --variant small --samples 1 --warmup 1", turns)
