@@ -7,15 +7,14 @@ namespace shunt::apps::natural {
 inline permutation random_permutation(pgas::pe& me, std::uint64_t total, std::uint64_t seed) {
   const random_keys keys(me, total, seed);
   pgas::array<ordinal> permuted(me, total);
-  std::vector<drawn> mine;
-  mine.reserve(permuted.local().size() + permuted.local().size() / 16);
-  pgas::array<std::vector<drawn>*> lists(me, static_cast<std::uint64_t>(me.count()), &mine);  // PE i has list i
+  pgas::per_pe<std::vector<drawn>> lists(me);
+  lists->reserve(permuted.local().size() + permuted.local().size() / 16);
   pgas::superstep(me, [&] {
-    keys.each([&](int list, drawn one) { lists[list].update([one](std::vector<drawn>* to) { to->push_back(one); }); });
+    keys.each([&](int pe, drawn one) { lists[pe].update([one](std::vector<drawn>& mine) { mine.push_back(one); }); });
   });
-  keys.sort(mine);
-  permutation indices(mine.size());
-  std::ranges::transform(mine, indices.begin(), [](drawn one) { return static_cast<ordinal>(one); });
+  keys.sort(*lists);
+  permutation indices(lists->size());
+  std::ranges::transform(*lists, indices.begin(), [](drawn one) { return static_cast<ordinal>(one); });
   const auto first = me.scan(indices.size());
   pgas::superstep(me, [&] { permuted.put(first, indices); });
   return {permuted.local().begin(), permuted.local().end()};

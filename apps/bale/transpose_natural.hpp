@@ -1,22 +1,25 @@
-/// Transpose, as one writes it for compressed rows: count, make room, place.
+/// Transpose, as one writes it with a matrix on each PE: every non-zero goes to its column's PE, which places them all.
 #pragma once
 #include <bale/kernel.hpp>
 namespace shunt::apps::natural {
+struct turning {
+  matrix turned;
+  std::vector<entry> arrived;
+};
 /// Collective.
 inline matrix transpose(pgas::pe& me, const matrix& a) {
-  matrix turned(me, a.width, a.height);
-  pgas::array<ordinal> lengths(me, a.width);
-  pgas::superstep(me, [&] {
-    for (const auto column : a.columns) ++lengths[column];
-  });
-  std::ranges::copy(lengths.local(), turned.offsets.begin() + 1);
-  turned.make_room();
-  pgas::array<ordinal*> next(me, a.width);  // of each row: where its next entry goes, on the row's PE
-  for (ordinal l = 0; l < turned.count(); ++l) next.local()[l] = turned.columns.data() + turned.offsets[l];
+  pgas::per_pe<turning> there(me, turning{matrix(me, a.width, a.height), {}});
+  there->arrived.reserve(a.columns.size() + a.columns.size() / 16);
   pgas::superstep(me, [&] {
     for (ordinal l = 0; l < a.count(); ++l)
-      for (const auto column : a.row(l)) next[column].update([row = a.home.global(l)](ordinal*& to) { *to++ = row; });
+      for (const auto column : a.row(l)) {
+        const auto [pe, spot] = a.home.where(column);
+        there[pe].update([e = entry{spot, a.home.global(l)}](turning& mine) {
+          ++mine.turned.offsets[e.row + 1], mine.arrived.push_back(e);
+        });
+      }
   });
-  return turned;
+  there->turned.place(there->arrived);
+  return std::move(there->turned);
 }
 }  // namespace shunt::apps::natural

@@ -7,6 +7,7 @@
 #include <shunt/pgas/job_plan.hpp>
 #include <shunt/pgas/launch.hpp>
 #include <shunt/pgas/mailbox_order.hpp>
+#include <shunt/pgas/per_pe.hpp>
 #include <shunt/pgas/recording.hpp>
 #include <shunt/pgas/selector.hpp>
 #include <shunt/pgas/time_limit.hpp>

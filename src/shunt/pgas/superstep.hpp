@@ -19,8 +19,8 @@
 /// In a superstep a PE may read its own part, by local(), own() and the like, and no such read is refused:
 ///
 ///   of an object that the superstep changes on no PE   the part is as it was before
-///   of an array or disjoint sets that it changes       each change that has come so far, of any PE, has happened as a
-///                                                      whole; the span stays valid. More of them come whenever this
+///   of an array, a per_pe or disjoint sets that it     each change that has come so far, of any PE, has happened as a
+///   changes                                            whole; the span stays valid. More of them come whenever this
 ///                                                      PE's program, or another one on its worker, sends or waits
 ///   of a map or set that it changes                    the same; iterators and pointers end when the next change comes
 ///   of a bag or sparse matrix that it changes          as it was before: what comes is put in at the end
