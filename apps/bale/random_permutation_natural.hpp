@@ -1,4 +1,4 @@
-/// Random permutation, as one writes it: each index joins the list that its key names; the lists, sorted, are dealt out.
+/// Random permutation, as one writes it: each index joins the list its key names; the lists, sorted, are dealt out.
 #pragma once
 #include <bale/kernel.hpp>
 namespace shunt::apps::natural {
