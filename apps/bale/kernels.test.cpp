@@ -44,11 +44,10 @@ answer count(const graph::graph& g, const pgas::options& o, apps::form form, app
 }
 
 /// The forms, and the kinds of messages.
-constexpr std::pair<apps::form, apps::ask_by> ways[] = {{apps::form::lambda, apps::ask_by::wedge},
-                                                        {apps::form::lambda, apps::ask_by::row},
-                                                        {apps::form::class_, apps::ask_by::wedge},
-                                                        {apps::form::class_, apps::ask_by::row},
-                                                        {apps::form::natural, apps::ask_by::wedge}};
+constexpr std::pair<apps::form, apps::ask_by> ways[] = {
+    {apps::form::lambda, apps::ask_by::wedge},  {apps::form::lambda, apps::ask_by::row},
+    {apps::form::class_, apps::ask_by::wedge},  {apps::form::class_, apps::ask_by::row},
+    {apps::form::natural, apps::ask_by::wedge}, {apps::form::natural, apps::ask_by::row}};
 
 /// All vertices know each other.
 graph::graph complete(std::uint64_t vertices) {

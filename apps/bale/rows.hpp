@@ -27,6 +27,23 @@ using graph::vertex;
   return hits != 0;
 }
 
+/// How many of the ascending columns `sought` are among the ascending ones of a row.
+[[nodiscard]] inline std::uint64_t in_common(std::span<const vertex> row, std::span<const vertex> sought) noexcept {
+  if (row.size() * sought.size() < 24 * (row.size() + sought.size())) {  // all with all: many at once
+    std::uint32_t found = 0;
+    for (const auto k : sought) {
+      for (const auto column : row) found += column == k;
+    }
+    return found;
+  }
+  std::uint64_t found = 0;
+  for (std::size_t i = 0, k = 0; i < row.size() && k < sought.size();) {  // no branch that is not foreseen
+    const auto a = row[i], b = sought[k];
+    found += a == b, i += a <= b, k += b <= a;
+  }
+  return found;
+}
+
 struct rows {
   std::vector<std::uint64_t> offsets{0};
   std::vector<vertex> columns;
@@ -51,20 +68,7 @@ struct rows {
   [[nodiscard]] bool has(std::uint32_t local, vertex k) const noexcept { return is_in(row(local), k); }
   /// How many of the ascending columns are in a row.
   [[nodiscard]] std::uint64_t has_of(std::uint32_t local, std::span<const vertex> sought) const noexcept {
-    const auto mine = row(local);
-    if (mine.size() * sought.size() < 24 * (mine.size() + sought.size())) {  // all with all: many at once
-      std::uint32_t found = 0;
-      for (const auto k : sought) {
-        for (const auto column : mine) found += column == k;
-      }
-      return found;
-    }
-    std::uint64_t found = 0;
-    for (std::size_t i = 0, k = 0; i < mine.size() && k < sought.size();) {  // no branch that is not foreseen
-      const auto a = mine[i], b = sought[k];
-      found += a == b, i += a <= b, k += b <= a;
-    }
-    return found;
+    return in_common(row(local), sought);
   }
   /// Where in `columns` column k of a row stands; none: nowhere.
   [[nodiscard]] std::size_t find(std::uint32_t local, vertex k) const noexcept {

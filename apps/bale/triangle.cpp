@@ -3,8 +3,6 @@
 /// Every process reads the file; each PE keeps the rows it owns. The graph is the same whatever the number of PEs.
 #include <fmt/core.h>
 
-#include <shunt/base/error.hpp>
-
 #include "app.hpp"
 #include "bale/job.hpp"
 #include "bale/triangle_count.hpp"
@@ -27,19 +25,12 @@ int triangle_main(int argc, char** argv) {
   apps::choice_option(
       options, "--ask-by", by,
       fmt::format("wedge: a message a wedge; row: one a non-zero, with the row's columns below it; auto: "
-                  "row, where these are {} or more on average; the natural form asks by wedge",
+                  "row, where these are {} or more on average",
                   apps::columns_that_pay),
       {"auto", "wedge", "row"})
       ->capture_default_str();
   options.add_flag("--check", check, "count once more, serially, and compare");
   if (!apps::parse(options, argc, argv)) return 0;
-
-  const bool natural = job.which() == apps::form::natural;
-  if (natural && by == "row") {
-    throw usage_error(error_number(1103),
-                      "--ask-by row has no meaning with --form natural: its messages ask for one column");
-  }
-  if (natural) by = "wedge";
 
   // Read before the PEs start: what is wrong with the file is said once, and before any PE's messages.
   const auto wanted = job.wanted();

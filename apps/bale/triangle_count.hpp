@@ -4,7 +4,7 @@
 ///   row     a message for every column j of a row, with all columns k < j of that row: how many are in row j?
 ///
 /// Both ask the same. A message of kind row costs more than one of kind wedge, and each further column in it costs
-/// less, so it pays where it carries several. The natural form has no messages of that kind: it asks by wedge.
+/// less, so it pays where it carries several.
 #pragma once
 
 #include <bale/form.hpp>
@@ -13,7 +13,7 @@
 #include <bale/triangle_natural.hpp>
 #include <bale/triangle_row_class.hpp>
 #include <bale/triangle_row_lambda.hpp>
-#include <shunt/base/error.hpp>
+#include <bale/triangle_row_natural.hpp>
 
 namespace shunt::apps {
 
@@ -33,14 +33,13 @@ inline constexpr std::uint64_t columns_that_pay = 5;
   return me.sum(wedges) >= columns_that_pay * me.sum(columns) ? ask_by::row : ask_by::wedge;
 }
 
-/// Collective. \param how  not by row in the natural form (contract). \param each_row  called with the number of rows
-/// done. \return what this PE was asked and found.
+/// Collective. \param each_row  called with the number of rows done. \return what this PE was asked and found.
 template <class EachRow>
 [[nodiscard]] tally count_triangles(pgas::pe& me, pgas::symmetric<rows>& lower, form which, ask_by how,
                                     EachRow each_row) {
   if (which == form::natural) {
-    SHUNT_ASSERT(how == ask_by::wedge);
-    return natural::triangle(me, *lower, each_row);
+    return how == ask_by::row ? natural::triangle_by_row(me, *lower, each_row)
+                              : natural::triangle(me, *lower, each_row);
   }
   if (which == form::lambda) {
     return how == ask_by::row ? lambda_form::triangle_by_row(me, lower, each_row)

@@ -1,8 +1,7 @@
 /// Question: what does a wedge cost as a message, or as a part of one? The kernels are the application's.
 ///
-///   --variant lambda, class   the kind of message that the application takes for this graph
-///   --variant wedge           a message a wedge, as published, in the lambda form
-///   --variant natural         the three loops over a distributed array, which are a message a wedge, too
+///   --variant lambda, class, natural   the kind of message that the application takes for this graph
+///   --variant wedge                    a message a wedge, as published, in the lambda form
 #include <bale/triangle_count.hpp>
 
 #include "../common/shunt.hpp"
@@ -23,8 +22,7 @@ int main(int argc, char** argv) {
     bench::rounds(
         me, options, [&] { mine = {}; },
         [&] {
-          const bool single = by_wedge || which == form::natural;
-          const auto how = single ? shunt::apps::ask_by::wedge : shunt::apps::better_for(me, *lower);
+          const auto how = by_wedge ? shunt::apps::ask_by::wedge : shunt::apps::better_for(me, *lower);
           mine = shunt::apps::count_triangles(me, lower, which, how, silent);
         },
         [&] {

@@ -334,7 +334,6 @@ for form in lambda class natural; do
     "$shunt" run topological_sort --form "$form" --pes 2 --graph full.mtx
 done
 good '^asked by +wedge' "$shunt" run triangle --form natural --pes 2 --generate kronecker --scale 6
-bad '--ask-by row has no meaning with --form natural' "$shunt" run triangle --form natural --ask-by row
 name='the transpose of a matrix, as a file'
 if cmp -s turned.mtx high.mtx; then passed=$((passed + 1)); else wrong "$(cat turned.mtx)"; fi
 bad '^shunt run topological_sort: wide.mtx: a matrix of 2 x 3, expected a square one' \
