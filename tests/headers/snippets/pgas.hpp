@@ -1,6 +1,7 @@
 /// What the code in the comments of module pgas takes for granted: see tools/snippets.py.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -125,6 +126,12 @@ extern const long* spot;
 extern const int* pe;
 extern long *counts, *table, *target;
 }  // namespace examples::pgas_openshmem_world
+
+namespace examples::pgas_per_pe {
+namespace pgas = shunt::pgas;
+extern pgas::pe& me;
+extern std::vector<long> keys;
+}  // namespace examples::pgas_per_pe
 
 namespace examples::pgas_selector {
 namespace pgas = shunt::pgas;
