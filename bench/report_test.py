@@ -308,6 +308,11 @@ class Published(Folder):
         graph = {"graph": "er", "rows_per_pe": 10_000, "nonzeros_per_lower_row": 35}
         text = self.page_of(*both("triangle", "seconds", graph, [1.0, 1.0], [1.0, 1.0], "word"))
         self.assertRegex(text, line + r"9 \(2 to 16\)")
+        another = {"machine": MACHINE | {"cores": 3}}
+        elsewhere = self.page_of(*(one | another for one in both("triangle", "seconds", graph, [1.0, 1.0], [1.0, 1.0],
+                                                                 "word")))
+        self.assertRegex(elsewhere, line + "not measured")
+        self.assertIn("the applications are recorded in different runs", elsewhere)
         self.assertRegex(text, r"<td>histogram</td><td>0\.01</td>")  # ns of one of 10,000,000 updates
 
     def test_lines_of_today_are_counted_and_held_against_the_published_ones(self):

@@ -24,10 +24,12 @@ MORE_IS_BETTER = {"million_ops_per_s", "million_per_s", "gups", "million_teps"}
 # Not a speed, or another metric's in other units.
 NOT_COMPARED = {"share", "missed_share", "aborts_per_commit", "max_rss_bytes", "process_bytes", "ns_per_operation",
                 "ns_per_wedge", "processors", "ratio_to_lambda"}
-COMPARED_ALL_THE_SAME = {("channel", "ns_per_operation"), ("memory", "process_bytes")}
+COMPARED_ALL_THE_SAME = {("channel", "ns_per_operation"), ("containers", "ns_per_operation"),
+                         ("memory", "process_bytes")}
 NO_RIVALS = {"shunt", "ceiling", "serial", "loop"}  # serial, loop: the work without what is measured
 SERIAL = {("heat", "java")}  # likewise: the study's Java has one thread
-OUR_VARIANTS = {"stm-si": {"adaptive"}, "stm-ll": {"adaptive"}, "triangle": {"lambda", "class"}}  # other tables: all
+OUR_VARIANTS = {"stm-si": {"adaptive"}, "stm-ll": {"adaptive"},
+                "triangle": {"lambda", "class", "natural"}}  # other tables: all
 
 
 def is_rival(row):
@@ -52,13 +54,19 @@ def newest(folder):
     return rows
 
 
-def times_as_fast(mine, its):
-    """By the ratios within a repetition, where both are of one run."""
+def within_repetitions(mine, its):
+    """How many times as fast the one is, by the median of the ratios within a repetition; None: not of one run."""
+    if "samples" not in mine or mine.get("machine") != its.get("machine"):
+        return None
     more = mine["metric"] in MORE_IS_BETTER
-    ratios = []
-    if "samples" in mine and mine.get("machine") == its.get("machine"):
-        ratios = [a / b if more else b / a for a, b in zip(mine["samples"], its["samples"]) if a and b]
-    return statistics.median(ratios or [mine["median"] / its["median"] if more else its["median"] / mine["median"]])
+    ratios = [a / b if more else b / a for a, b in zip(mine["samples"], its["samples"]) if a and b]
+    return statistics.median(ratios) if ratios else None
+
+
+def times_as_fast(mine, its):
+    """The same, or by medians where that is unknown."""
+    more = mine["metric"] in MORE_IS_BETTER
+    return within_repetitions(mine, its) or (mine["median"] / its["median"] if more else its["median"] / mine["median"])
 
 
 def name_of(table, variant, params, transport, metric):

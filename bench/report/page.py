@@ -256,9 +256,8 @@ def of_best_rival(row, peers):
     """The median of the ratios within a repetition, where that is least."""
     if not slow_rows.is_compared(row) or row["system"] != "shunt":
         return "–"
-    mine, more = Cell(row), row["metric"] in slow_rows.MORE_IS_BETTER
-    ratios = [mine.over(Cell(p), more) for p in peers if slow_rows.is_rival(p) and p["machine"] == row["machine"]]
-    return min((f"{ratio.median:.2f}" for ratio in ratios if ratio), key=float, default="–")
+    ratios = [slow_rows.within_repetitions(row, its) for its in peers if slow_rows.is_rival(its)]
+    return min((f"{ratio:.2f}" for ratio in ratios if ratio), key=float, default="–")
 
 
 def parts_of(questions):

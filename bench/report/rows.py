@@ -68,7 +68,7 @@ class Rows:
         if isinstance(asked, str):
             return None, asked
         if isinstance(asked, Share):
-            return self.share(asked)
+            return self.ratio(asked.of, asked.base, 100)
         if isinstance(asked, MeanRatio):
             return self.mean_ratio(asked)
         if isinstance(asked, Lines):
@@ -89,25 +89,26 @@ class Rows:
             return f"no {asked.metric} of `{name}` is recorded in table `{asked.table}`"
         return f"no run of table `{asked.table}` is recorded"
 
-    def share(self, asked):
-        (of_it, why), (base, why_no_base) = self.find(asked.of), self.find(asked.base)
-        if not of_it or not base:
+    def ratio(self, of, base, times=1):
+        """The one row with its samples over the other's, repetition by repetition, or (None, why there is none)."""
+        (of_it, why), (base_of_it, why_no_base) = self.find(of), self.find(base)
+        if not of_it or not base_of_it:
             return None, why or why_no_base
-        if of_it["machine"] != base["machine"]:
-            return None, f"`{asked.of.system}` and `{asked.base.system}` are recorded in different runs"
-        shares = [100 * a / b if a is not None and b else None for a, b in zip(of_it["samples"], base["samples"])]
-        return of_it | {"samples": shares}, ""
+        if of_it["machine"] != base_of_it["machine"]:
+            return None, f"`{of.system}` and `{base.system}` are recorded in different runs"
+        samples = [times * a / b if a is not None and b else None
+                   for a, b in zip(of_it["samples"], base_of_it["samples"])]
+        return of_it | {"samples": samples}, ""
 
     def mean_ratio(self, asked):
-        each = []
-        for of, base in zip(asked.of, asked.base):
-            (of_it, why), (base_of_it, why_no_base) = self.find(of), self.find(base)
-            if not of_it or not base_of_it:
-                return None, why or why_no_base
-            each.append([a / b if a is not None and b else None
-                         for a, b in zip(of_it["samples"], base_of_it["samples"])])
-        means = [None if None in ratios else study.geometric_mean(ratios) for ratios in zip(*each)]
-        return of_it | {"samples": means}, ""
+        ratios = [self.ratio(of, base) for of, base in zip(asked.of, asked.base)]
+        for row, why in ratios:
+            if not row:
+                return None, why
+            if row["machine"] != ratios[0][0]["machine"]:
+                return None, "the applications are recorded in different runs"
+        each = zip(*(row["samples"] for row, _ in ratios))
+        return ratios[0][0] | {"samples": [None if None in one else study.geometric_mean(one) for one in each]}, ""
 
     @staticmethod
     def lines(asked):

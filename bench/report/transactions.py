@@ -115,13 +115,13 @@ class FourConfigurations:
         return self.most_between((0, 1), (2, 3))
 
 
-def by_cores_and_slices(rows, table, does, unit):
-    """One table's part of the answer; empty where it is not recorded."""
+def by_cores_and_slices(rows, table, ghc_takes, unit):
+    """One table's part of the answer, which begins with `ghc_takes`; empty where it is not recorded."""
     ghc, ours = FourConfigurations(rows, table, 2, "ghc", "off"), FourConfigurations(rows, table, 2, "shunt", "")
     adaptive = series(rows, table, METRICS[table], "shunt", "adaptive").get(2)
     if not ghc.known or not ours.known or not adaptive:
         return ""
-    return (f"When 2 threads {does} takes {ghc.text(unit)}; Shunt's fibers under the same four {ours.text(unit)}; and "
+    return (f"{ghc_takes} {ghc.text(unit)}; Shunt's fibers under the same four {ours.text(unit)}; and "
             f"Shunt as it comes {short(adaptive)} {unit}, with a scheduler that lets transactions that conflict run "
             f"one after the other. One core against all changes GHC's time up to {short(ghc.of_cores())} times and "
             f"Shunt's {short(ours.of_cores())} times, slices against none {short(ghc.of_slices())} and "
@@ -143,8 +143,9 @@ def by_aborts(rows):
 def what_the_scheduler_does(rows):
     """The study's question, with today's figures; empty where none are recorded."""
     return " ".join(filter(None, [
-        by_cores_and_slices(rows, "stm-si", "add 10,000,000 times to one integer, GHC", "s"),
-        by_cores_and_slices(rows, "stm-ll", "work on one sorted list, an operation of GHC", "ns"), by_aborts(rows)]))
+        by_cores_and_slices(rows, "stm-si", "When 2 threads add 10,000,000 times to one integer, GHC takes", "s"),
+        by_cores_and_slices(rows, "stm-ll", "When 2 threads work on one sorted list, an operation of GHC takes", "ns"),
+        by_aborts(rows)]))
 
 
 NAMES_OF_GHC = [("GHC, slices", "ghc", "two"), *((f"GHC {flag}", "ghc", f"two_{v}") for v, flag in FLAGS.items())]
