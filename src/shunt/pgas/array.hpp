@@ -263,13 +263,9 @@ class array final : private detail::distributed {
     return layout_.where(at.value);
   }
   [[nodiscard]] detail::ending_selector changes() noexcept override { return detail::end_of::changes(changes_); }
-  void check_change(const array_index& at) const {
-    if (at.value >= changeable()) [[unlikely]]
-      detail::refuse_change(me().index(), open(), at.value, elements(), at.line);
-  }
   template <class F>
   [[gnu::always_inline]] void change(const array_index& at, const element_place& to, const F& f) {
-    check_change(at);
+    check_change(at.value, at.line);
     if constexpr (std::is_empty_v<F>) {  // the index alone travels
       changes_.send(to.pe, [spot = to.spot](part& there) { F()(there.values[spot]); }, at.line);
     } else {
@@ -286,7 +282,7 @@ class array final : private detail::distributed {
   };
   template <class U, class F>
   void change(const array_index& at, const element_place& to, std::span<const U> items, const F& f) {
-    check_change(at);
+    check_change(at.value, at.line);
     changes_.send(to.pe, items, change_with_items<U, F>{to.spot, f}, at.line);
   }
   /// Of a range the elements on PE `to`: they lie at neighbouring spots.

@@ -24,7 +24,6 @@
 
 #include <shunt/pgas/actor_of.hpp>
 #include <shunt/pgas/array.hpp>
-#include <shunt/pgas/detail/refusals.hpp>
 #include <shunt/pgas/element_changes.hpp>
 #include <shunt/pgas/superstep.hpp>
 #include <shunt/pgas/symmetric.hpp>
@@ -56,7 +55,7 @@ class per_pe final : private detail::distributed {
     template <payload_item U, class F>
       requires std::invocable<const F&, T&, detail::payload_view<U>>
     void update(std::span<const U> items, const F& f) const {
-      of_->check_change(at_);
+      of_->check_change(at_.value, at_.line);
       of_->changes_.send(static_cast<int>(at_.value), items, f, at_.line);
     }
 
@@ -66,7 +65,7 @@ class per_pe final : private detail::distributed {
     element(per_pe& of, array_index at) noexcept : of_(&of), at_(at) {}
     template <class F>
     [[gnu::always_inline]] void change(const F& f) const {
-      of_->check_change(at_);
+      of_->check_change(at_.value, at_.line);
       of_->changes_.send(static_cast<int>(at_.value), f, at_.line);
     }
 
@@ -109,10 +108,6 @@ class per_pe final : private detail::distributed {
 
  private:
   [[nodiscard]] detail::ending_selector changes() noexcept override { return detail::end_of::changes(changes_); }
-  void check_change(const array_index& at) const {
-    if (at.value >= changeable()) [[unlikely]]
-      detail::refuse_change(me().index(), open(), at.value, elements(), at.line);
-  }
 
   symmetric<T> part_;
   actor_of<T> changes_;

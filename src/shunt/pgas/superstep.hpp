@@ -35,6 +35,7 @@
 #include <span>
 #include <utility>
 
+#include <shunt/pgas/detail/refusals.hpp>
 #include <shunt/pgas/pe.hpp>
 
 namespace shunt {
@@ -68,6 +69,11 @@ class distributed {
   [[nodiscard]] std::uint64_t elements() const noexcept { return size_; }
   /// Elements that may be changed now: all in a superstep, none outside. One comparison finds both mistakes.
   [[nodiscard]] std::uint64_t changeable() const noexcept { return changeable_; }
+  /// What changes an element calls first. \throws usage_error outside of a superstep, and for one beyond the object.
+  [[gnu::always_inline]] void check_change(std::uint64_t element, const std::source_location& where) const {
+    if (element >= changeable_) [[unlikely]]
+      refuse_change(me_->index(), open(), element, size_, where);
+  }
 
  private:
   friend void finish_superstep(pe& me);
