@@ -71,6 +71,19 @@ class Driver(MadeUp):
         self.assertEqual(len(dates), 5)
         for date in dates:
             self.assertRegex(date, r"^\d{4}-\d\d-\d\dT\d\d:\d\dZ$")
+        self.assertEqual(lines[0]["versions"], {})
+
+    def test_the_versions_that_a_rival_depends_on_are_recorded_with_its_rows(self):
+        self.put("java", f"if [ $1 = -version ]; then echo made up 6.5; else {RIGHT}; fi")
+        systems = self.build / "bench" / "bench_systems.json"
+        systems.write_text(json.dumps(json.loads(systems.read_text()) | {"java": str(self.build / "bench" / "java")}))
+        for name in ["pingpong_pekko", "pekko-actor-typed_2.13-7.8.9.jar"]:
+            (self.build / "bench" / name).touch()
+        record = self.build / "record"
+        code, out, err = self.run_bench("pingpong", "--only", "pekko", "--samples", "1", "--json", str(record))
+        self.assertEqual(code, 0, out + err)
+        row = json.loads(record.read_text().splitlines()[0])
+        self.assertEqual(row["versions"], {"pekko-actor-typed": "7.8.9", "Java": "made up 6.5"})
 
     def test_forkjoin_compares_with_the_serial_time_of_the_same_process(self):
         for system in ["openmp", "shunt"]:

@@ -247,13 +247,22 @@ class Published(Folder):
                             | {"samples": [None, None]})
         switch = text[text.index('id="table-switch"'):text.index('id="table-memory"')]
         self.assertIn("2 samples a row; recorded: 2031-02-03, at commit 000000000000; made up, 2 cores, kernel "
-                      "unknown, none, unknown distance between cores. Versions of rivals when recorded: unknown; where "
-                      "this page was made: Go: ", switch)
+                      "unknown, none, unknown distance between cores. Versions of rivals: Go: unknown when recorded, ",
+                      switch)
         memory = text[text.index('id="table-memory"'):text.index('id="table-matmul"')]
         self.assertIn("0 to 4 samples a row; recorded: date unknown, at commit 000000000000 (made unknown)", memory)
         self.assertIn("<td>unknown</td><td>unknown</td><td>unknown</td>", memory)
         self.assertIn("its samples are unknown", text)
         self.assertIn("nothing recorded.", text[text.index('id="table-heat"'):])
+
+    def test_versions_of_rivals_are_those_that_their_rows_were_recorded_with(self):
+        params = {"fibers": 100, "order": "fifo"}
+        go = row("switch", "ns_per_switch", "go", "", params, [2.5, 2.5])
+        tokio = row("switch", "ns_per_switch", "tokio", "", params, [2.5, 2.5])
+        text = self.page_of(go | {"versions": {"Go": "go 7.1"}}, tokio | {"versions": {"tokio": "8.2", "Rust": "9.3"}},
+                            go | {"params": params | {"fibers": 10}, "versions": {"Go": "go 7.2"}})
+        switch = text[text.index('id="table-switch"'):text.index('id="table-memory"')]
+        self.assertIn("Versions of rivals: Go: go 7.1 and go 7.2; tokio: 8.2; Rust: 9.3.", switch)
 
     def test_claims_are_true_not_true_or_unknown_with_the_figures(self):
         def one(n, seconds):

@@ -188,7 +188,7 @@ def write_page(folder, results, absent, options):
     with contextlib.suppress(OSError, ValueError, KeyError):
         built = pathlib.Path(options.build_dir) / "bench" / "bench_systems.json"
         java = json.loads(built.read_text(encoding="utf-8"))["java"]
-    record = versions.Record(options.build_dir or BENCH, java, measured_here=not options.recorded)
+    record = versions.Record(options.build_dir or BENCH, java)
     content = page.content(rows, results, questions(), absent, record)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.html").write_text(page.html(content), encoding="utf-8")

@@ -26,6 +26,12 @@ OF_SYSTEM = {"go": ["Go"], "ghc": ["GHC"], "openshmem": ["Open MPI"], "mpi_rma":
 OWN = {"shunt", "ceiling", "serial"}
 
 
+def recorded_with(systems, build, java):
+    """{system: {name: version}}: what is put into the rows of a system when they are measured."""
+    here = dict(of_rivals(build, java))
+    return {system: {name: here[name] for name in OF_SYSTEM.get(system, []) if name in here} for system in systems}
+
+
 def said(command):
     return what_is_said(tuple(command))
 
@@ -99,8 +105,7 @@ def of_rivals(build, java):
 class Record:
     """Where rows come from: when, how many samples, on what machine, beside which versions of the rivals."""
 
-    def __init__(self, build, java, measured_here):
-        self.measured_here = measured_here  # else the machine that makes the page need not be that of the rows
+    def __init__(self, build, java):
         self.versions = dict(of_rivals(build, java))
         self.machine = [*of_machine(), *self.versions.items()]
         self.days = {}
@@ -137,13 +142,21 @@ class Record:
         systems = dict.fromkeys(row["system"] for row in rows if row["system"] not in OWN)
         if not systems:
             return "No rivals."
-        names = dict.fromkeys(name for system in systems for name in OF_SYSTEM.get(system, []))
-        known = "; ".join(f"{name}: {self.versions.get(name, 'unknown')}" for name in names)
-        if not known:
+        found = {}  # of each name, the versions that its rows have; None: a row that was recorded without
+        for row in rows:
+            for name in OF_SYSTEM.get(row["system"], []):
+                found.setdefault(name, set()).add(row.get("versions", {}).get(name))
+        if not found:
             return "Rivals are built from this tree."
-        where = "Versions of rivals" if self.measured_here else \
-            "Versions of rivals when recorded: unknown; where this page was made"
-        return f"{where}: {known}."
+        return f"Versions of rivals: {'; '.join(f'{name}: {self.recorded(name, found[name])}' for name in found)}."
+
+    def recorded(self, name, versions):
+        known = " and ".join(sorted(versions - {None}))
+        if None not in versions:
+            return known
+        here = self.versions.get(name, "unknown")  # which need not be that of the rows
+        unknown = f"unknown when recorded, {here} where this page was made"
+        return f"{known} and {unknown}" if known else unknown
 
 
 def each(texts):
