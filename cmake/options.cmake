@@ -37,6 +37,9 @@ target_compile_options(shunt_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshado
   $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-sign-conversion -Wno-deprecated-declarations>
   $<$<BOOL:${SHUNT_WERROR}>:-Werror>)
 
+# A precompiled header of Clang's without its files' times: one that ccache kept is good for a new clone, too.
+set(shunt_without_times "$<$<CXX_COMPILER_ID:Clang,AppleClang>:SHELL:-Xclang -fno-pch-timestamp>")
+
 if(SHUNT_SANITIZE)
   # Lines for the reports; a level of the build type's own would be undone by a -g after it, at a quarter of the build's
   # time.

@@ -27,6 +27,7 @@ if(SHUNT_PCH)
   target_precompile_headers(shunt_pch PRIVATE <catch2/catch.hpp> <algorithm> <array> <atomic> <chrono>
     <condition_variable> <cstdint> <cstring> <deque> <exception> <functional> <map> <memory> <mutex> <optional>
     <random> <set> <span> <stdexcept> <string> <string_view> <thread> <tuple> <utility> <vector>)
+  target_compile_options(shunt_pch PRIVATE ${shunt_without_times})
 endif()
 # shunt_precompiled(<target>...): these, which compile with the library's options, use it.
 function(shunt_precompiled)
