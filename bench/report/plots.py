@@ -5,23 +5,57 @@ import math
 import re
 
 import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402  after the choice of a backend without a display
+from matplotlib.colors import TABLEAU_COLORS
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.transforms import Bbox
 
 MARKS = "osD^vPX*<>hd"
-COLOURS = pyplot.get_cmap("tab10").colors
+COLOURS = list(TABLEAU_COLORS.values())
 OURS = "#c2185b"
-matplotlib.rcParams.update({"svg.fonttype": "path", "font.size": 9, "axes.spines.top": False,
-                            "axes.spines.right": False, "svg.hashsalt": "shunt"})
+SIZE, SMALL = 9, 7  # points: most texts; names of lines and of systems
+NUMBERS = .95  # inches: an axis's numbers, and its name
+matplotlib.rcParams.update({"svg.fonttype": "path", "font.size": SIZE, "axes.spines.top": False,
+                            "axes.spines.right": False, "axes.titley": 1.0, "svg.hashsalt": "shunt"})
 
 
-def as_svg(figure):
-    text = io.StringIO()
-    figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
-    pyplot.close(figure)
+def inches(texts, size):
+    """Of the widest."""
+    font = FontProperties(size=size)
+    points = (text_to_path.get_text_width_height_descent(text, font, False)[0] for text in set(texts))
+    return max(points, default=0) / 72
+
+
+def as_svg(figure, left=NUMBERS, right=.1, below=.5, above=.1):
+    """\param left, right, below, above  inches around the axes. matplotlib finds them too (bbox_inches="tight"), but
+    draws the picture twice for that."""
+    width, height = figure.get_size_inches()
+    axes, text = figure.subplotpars, io.StringIO()
+    edges = Bbox([[axes.left * width - left, axes.bottom * height - below],
+                  [axes.right * width + right, axes.top * height + above]])
+    figure.savefig(text, format="svg", bbox_inches=edges, metadata={"Date": None})
     svg = text.getvalue()
     return svg[svg.index("<svg"):]
+
+
+def beside_legend(axes, names):
+    """A legend at the right of the axes. \return the inches that it takes at the right, and below the axes' top"""
+    axes.legend(fontsize=SMALL, loc="upper left", bbox_to_anchor=(1, 1))
+    return inches(names, SMALL) + .55, .17 * len(names) + .2
+
+
+def height_of_axes(figure):
+    return (figure.subplotpars.top - figure.subplotpars.bottom) * figure.get_size_inches()[1]
+
+
+def log_scale(axes, name, values):
+    """Without minor ticks, each of which takes as long to draw as a line."""
+    axes.set(**{f"{name}scale": "log"})
+    axis = getattr(axes, f"{name}axis")
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(values) / min(values) < 100 else (1,)))
+    axis.set_minor_locator(NullLocator())
 
 
 def with_ids_of(prefix, svg):
@@ -48,7 +82,8 @@ def draw_lines(axes, series):
 
 def beside(published, today, axis, unit):
     """Two panels of one shape: what was published, and what is measured today. \\return SVG"""
-    figure, panels = pyplot.subplots(1, 2, figsize=(8, 3.2), sharey=True)
+    figure = Figure(figsize=(8, 3.2))
+    panels = figure.subplots(1, 2, sharey=True)
     for axes, series, title in zip(panels, [published, today], ["published", "today"]):
         draw_lines(axes, series)
         axes.set_title(title)
@@ -56,53 +91,59 @@ def beside(published, today, axis, unit):
         axes.grid(alpha=.3)
         xs = [p[0] for points in series.values() for p in points]
         if xs and min(xs) > 0 and max(xs) / min(xs) > 30:
-            axes.set_xscale("log")
+            log_scale(axes, "x", xs)
         if series:
-            axes.legend(fontsize=7)
+            axes.legend(fontsize=SMALL)
         else:
             axes.text(.5, .5, "not measured", ha="center", va="center", transform=axes.transAxes)
     panels[0].set_ylabel(unit)
-    if is_wide(list(published.values()) + list(today.values())):
-        panels[0].set_yscale("log")
-    return as_svg(figure)
+    values = [p[1] for points in [*published.values(), *today.values()] for p in points if p[1] > 0]
+    if is_wide(values):
+        log_scale(panels[0], "y", values)
+    return as_svg(figure, above=.3)
 
 
-def is_wide(all_points):
-    values = [p[1] for points in all_points for p in points if p[1] > 0]
+def is_wide(values):
     return bool(values) and max(values) / min(values) > 20
 
 
 def dots(groups, unit):
     """groups: question -> {system: (middle, low, high)}: a line a question, a mark a system. \\return SVG"""
     names = list(dict.fromkeys(itertools.chain.from_iterable(groups.values())))
-    figure, axes = pyplot.subplots(figsize=(8, max(1.6, .32 * len(groups) + .9)))
+    figure = Figure(figsize=(8, max(1.6, .32 * len(groups) + .9)))
+    axes = figure.subplots()
     for number, name in enumerate(names):
         at = [(y, systems[name]) for y, systems in enumerate(groups.values()) if name in systems]
         middle = [v[0] for _, v in at]
         spread = [[max(v[0] - v[1], 0) for _, v in at], [max(v[2] - v[0], 0) for _, v in at]]
         axes.errorbar(middle, [y for y, _ in at], xerr=spread, fmt=MARKS[number % len(MARKS)], ms=4, capsize=2, lw=1,
                       color=colour(name, number), label=name)
-    axes.set_yticks(range(len(groups)), list(groups), fontsize=7)
+    axes.set_yticks(range(len(groups)), list(groups), fontsize=SMALL)
     axes.invert_yaxis()
     values = [v[0] for systems in groups.values() for v in systems.values() if v[0] > 0]
-    if values and max(values) / min(values) > 20:
-        axes.set_xscale("log")
+    if is_wide(values):
+        log_scale(axes, "x", values)
     axes.set_xlabel(unit)
     axes.grid(alpha=.3)
-    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
-    return as_svg(figure)
+    right, legend = beside_legend(axes, names)
+    below = max(.5, legend - height_of_axes(figure))
+    return as_svg(figure, left=inches(groups, SMALL) + .2, right=right, below=below)
 
 
 def bars(groups, unit):
     """groups: name -> {column: value}, for what was only published. \\return SVG"""
     columns = list(dict.fromkeys(itertools.chain.from_iterable(groups.values())))
-    figure, axes = pyplot.subplots(figsize=(8, 2.8))
+    figure = Figure(figsize=(8, 2.8))
+    axes = figure.subplots()
     width = .8 / max(len(columns), 1)
     for number, column in enumerate(columns):
         axes.bar([x + number * width for x in range(len(groups))],
                  [groups[name].get(column, math.nan) for name in groups], width, label=column,
                  color=colour(column, number))
-    axes.set_xticks([x + .4 - width / 2 for x in range(len(groups))], list(groups), rotation=30, ha="right", fontsize=7)
+    axes.set_xticks([x + .4 - width / 2 for x in range(len(groups))], list(groups), rotation=30, ha="right",
+                    fontsize=SMALL)
     axes.set_ylabel(unit)
-    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
-    return as_svg(figure)
+    right, legend = beside_legend(axes, columns)
+    name = inches(groups, SMALL)
+    below = max(name * math.sin(math.radians(30)) + .3, legend - height_of_axes(figure))
+    return as_svg(figure, left=max(NUMBERS, name * math.cos(math.radians(30))), right=right, below=below)
