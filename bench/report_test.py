@@ -3,6 +3,7 @@
 
 import contextlib
 import functools
+import hashlib
 import html
 import io
 import json
@@ -10,6 +11,7 @@ import math
 import os
 import pathlib
 import re
+import runpy
 import shutil
 import signal
 import subprocess
@@ -27,22 +29,33 @@ from report.rows import Rows
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 MACHINE = {"cpu": "made up", "cores": 2, "kernel": "0", "compiler": "none", "core_round_trip_ns": [100.0],
            "load_average": [0.1]}
+PICTURES = None  # a folder
+AS_REPORT = "--as-report"  # FOLDER ARGUMENTS...: this file is report.py, with the pictures in that folder
 
 
-def remembered(draw):
-    """The same picture is drawn once: most of the time goes into pictures of what was published only."""
-    known = {}
-
+def remembered(draw, folder):
+    """The same picture is drawn once in a run of these tests, which are most of the time at what was published."""
     @functools.wraps(draw)
     def once(*arguments):
-        key = repr(arguments)
-        if key not in known:
-            known[key] = draw(*arguments)
-        return known[key]
+        file = folder / hashlib.sha256(repr([draw.__name__, *arguments]).encode()).hexdigest()
+        if not file.exists():
+            part = file.with_suffix(".part")
+            part.write_text(draw(*arguments), encoding="utf-8")
+            part.replace(file)  # the test ends some of the processes that draw
+        return file.read_text(encoding="utf-8")
     return once
 
 
-plots.beside, plots.bars = remembered(plots.beside), remembered(plots.bars)
+def remember_pictures(folder):
+    plots.beside, plots.bars = (remembered(draw, folder) for draw in [plots.beside, plots.bars])
+
+
+def setUpModule():
+    global PICTURES
+    folder = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(folder.cleanup)
+    PICTURES = pathlib.Path(folder.name)
+    remember_pictures(PICTURES)
 
 
 def row(table, metric, system, variant, params, values):
@@ -407,14 +420,19 @@ class Measuring(MadeUp):
         self.put("fanin_ceiling", RIGHT)
 
     def command(self, *more):
-        return [sys.executable, str(pathlib.Path(report.__file__)), "--quick", "--only", "superstep,fanin", "--out",
-                str(self.out), "--build-dir", str(self.build), *more]
+        return [sys.executable, __file__, AS_REPORT, str(PICTURES), *self.arguments(*more)]
+
+    def arguments(self, *more):
+        return ["--quick", "--only", "superstep,fanin", "--out", str(self.out), "--build-dir", str(self.build), *more]
 
     def finish(self, *more):
-        return subprocess.run(self.command(*more), capture_output=True, text=True, timeout=600, check=False)
+        return self.run_to_the_end(self.command(*more))
+
+    def run_to_the_end(self, command):
+        return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
     def test_a_page_and_its_data_with_absent_systems_named_and_no_progress_where_there_is_no_terminal(self):
-        done = self.finish()
+        done = self.run_to_the_end([sys.executable, report.__file__, *self.arguments()])  # it draws all itself
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout, f"{self.out}/report.html\n")
         text = (self.out / "report.html").read_text(encoding="utf-8")
@@ -522,29 +540,46 @@ class InABrowser(unittest.TestCase):
       const cut = all.filter(box => box.scrollWidth > innerWidth).length;
       const title = `${pictures.length} pictures, ${shown.length} shown, ${wide} of ${innerWidth} wide, ` +
         `${tall} tall, ${cut} cut`;
-      (parent === window ? document : {set title(text) { parent.postMessage(text, '*'); }}).title = title;
+      parent.postMessage(title, '*');
     })</script></body>"""
-    FRAME = """<!doctype html><title>nothing, 0</title><script>addEventListener('message', e => document.title = e.data)
-      </script><iframe src="report.html" width="360" height="700" style="border: 0"></iframe>"""
+    # A window cannot be as narrow as a phone, and one start of the browser shows them all.
+    FRAMES = """<!doctype html><title>nothing</title><script>
+      const texts = {};
+      addEventListener('message', e => {
+        const frame = [...document.querySelectorAll('iframe')].find(f => f.contentWindow === e.source);
+        texts[frame.id] = e.data;
+        document.title = JSON.stringify(texts);
+      })</script>
+      <iframe id="screen" src="report.html" width="1200" height="900" style="border: 0"></iframe>
+      <iframe id="phone" src="report.html" width="360" height="700" style="border: 0"></iframe>
+      <iframe id="paper" src="paper.html" width="688" height="900" style="border: 0"></iframe>"""  # A4 in its margins
 
-    def setUp(self):
+    @classmethod
+    def setUpClass(cls):
         scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = pathlib.Path(scratch.name)
+        cls.addClassCleanup(scratch.cleanup)
+        folder = pathlib.Path(scratch.name)
         with contextlib.redirect_stdout(io.StringIO()):
             recorded = str(pathlib.Path(__file__).parent / "results")
-            self.assertEqual(report.main(["--from", recorded, "--out", scratch.name]), 0)
-        self.file = self.folder / "report.html"
-        self.text = self.file.read_text(encoding="utf-8")
-
-    def seen(self, file, width):
-        """Pictures, those shown, the page's width, the window's, the tallest picture, boxes wider than the window."""
+            cls.code = report.main(["--from", recorded, "--out", scratch.name])
+        file = folder / "report.html"
+        cls.text = file.read_text(encoding="utf-8")
+        probed = cls.text.replace("</body>", cls.PROBE)
+        file.write_text(probed, encoding="utf-8")
+        (folder / "paper.html").write_text(probed.replace("@media print", "@media all"), encoding="utf-8")
+        frames = folder / "frames.html"
+        frames.write_text(cls.FRAMES, encoding="utf-8")
         found = subprocess.run(
-            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900",
-             f"--user-data-dir={self.folder}/profile", "--enable-logging=stderr", "--virtual-time-budget=20000",
-             "--dump-dom", file.as_uri()], capture_output=True, text=True, timeout=600, check=True)
-        self.assertNotIn("CONSOLE", found.stderr)
-        numbers = [int(n) for n in re.findall(r"\d+", re.search(r"<title>(.*?)</title>", found.stdout)[1])]
+            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1300,900",
+             f"--user-data-dir={folder}/profile", "--enable-logging=stderr", "--virtual-time-budget=20000",
+             "--dump-dom", frames.as_uri()], capture_output=True, text=True, timeout=600, check=True)
+        cls.complaints = re.findall(r".*CONSOLE.*", found.stderr)
+        cls.titles = json.loads(html.unescape(re.search(r"<title>(.*?)</title>", found.stdout)[1]))
+
+    def seen(self, frame):
+        """Pictures, those shown, the page's width, the window's, the tallest picture, boxes wider than the window."""
+        self.assertEqual((self.code, self.complaints), (0, []))
+        numbers = [int(n) for n in re.findall(r"\d+", self.titles[frame])]
         self.assertEqual(len(numbers), 6, numbers)
         self.assertEqual(numbers[0], numbers[1])
         self.assertGreater(numbers[0], 20)
@@ -553,21 +588,26 @@ class InABrowser(unittest.TestCase):
 
     def test_every_picture_shows_nothing_is_wider_than_the_screen_and_the_console_is_empty(self):
         self.assertNotRegex(re.sub(r'(xmlns(:\w+)?|rdf:resource)="[^"]*"', "", self.text), r'(src|href)="https?:')
-        self.file.write_text(self.text.replace("</body>", self.PROBE), encoding="utf-8")
-        self.seen(self.file, 1200)
-        frame = self.folder / "frame.html"  # a window cannot be as narrow as a phone
-        frame.write_text(self.FRAME, encoding="utf-8")
-        self.assertEqual(self.seen(frame, 1200)[3], 360)
+        self.assertEqual(self.seen("screen")[3], 1200)
+        self.assertEqual(self.seen("phone")[3], 360)
 
     def test_on_paper_no_picture_is_taller_than_a_page_and_no_table_is_cut(self):
         self.assertIn("@media print", self.text)
-        text = self.text.replace("@media print", "@media all").replace("</body>", self.PROBE)
-        self.file.write_text(text, encoding="utf-8")
-        *_, tall, cut = self.seen(self.file, 688)  # A4 between its margins
+        *_, wide, tall, cut = self.seen("paper")
+        self.assertEqual(wide, 688)
         self.assertLessEqual(tall, 23 / 2.54 * 96 + 1)
         self.assertEqual(cut, 0)
 
 
+def main():
+    if sys.argv[1:2] == [AS_REPORT]:
+        remember_pictures(pathlib.Path(sys.argv[2]))
+        sys.argv[:3] = [report.__file__]
+        runpy.run_path(report.__file__, run_name="__main__")
+    else:
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        unittest.main()
+
+
 if __name__ == "__main__":
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    unittest.main()
+    main()
