@@ -2,8 +2,10 @@
 """The documentation's site as readers get it: built without a warning, every link followed, and in a browser."""
 import contextlib
 import functools
+import html
 import http.server
 import io
+import json
 import pathlib
 import re
 import shutil
@@ -20,6 +22,15 @@ PAGES = ["index", "docs/manual/README", "docs/manual/messages", "docs/manual/fib
          "docs/how-to/slurm", "docs/coming-from/go", "docs/compare", "docs/errors", "docs/glossary",
          "examples/histogram.cpp", "reference/index"]
 FRAMED = ["bench/report", "bench/report.html"]  # report_test.py looks at it in a browser
+SEARCH = "search.html?" + urllib.parse.urlencode({"q": "deadlock"})
+SHOWN = [f"{page}.html" for page in PAGES] + [SEARCH]
+# Each frame is as wide as a window. What it shows is read when the search, too, has had its time.
+FRAMES = """<!doctype html><title>pages</title>FRAMES<pre></pre><script>
+  addEventListener('load', () => setTimeout(() => {
+    const shown = [...document.querySelectorAll('iframe')].map(
+      frame => [frame.getAttribute('src'), frame.contentDocument.documentElement.outerHTML]);
+    document.querySelector('pre').textContent = JSON.stringify(Object.fromEntries(shown));
+  }, 10000))</script>"""
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -28,6 +39,8 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 class Site(unittest.TestCase):
+    shown = None
+
     @classmethod
     def setUpClass(cls):
         scratch = tempfile.TemporaryDirectory()
@@ -42,14 +55,20 @@ class Site(unittest.TestCase):
         cls.addClassCleanup(server.shutdown)
         cls.address = f"http://127.0.0.1:{server.server_port}/"
 
-    def seen(self, address):
-        """What a browser has made of the page. It must have found nothing to complain about."""
-        found = subprocess.run(
-            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.folder}/profile",
-             "--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom", address],
-            capture_output=True, text=True, timeout=600, check=True)
-        self.assertEqual([], re.findall(r".*CONSOLE.*", found.stderr))
-        return found.stdout
+    @classmethod
+    def seen(cls):
+        """What one start of a browser has made of the pages and of a search: (HTML by address, its complaints)."""
+        if not cls.shown:
+            frames = "".join(f'<iframe src="{address}" width="1200" height="900"></iframe>' for address in SHOWN)
+            (cls.site / "frames.html").write_text(FRAMES.replace("FRAMES", frames))
+            found = subprocess.run(
+                [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={cls.folder}/profile",
+                 "--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom", f"{cls.address}frames.html"],
+                capture_output=True, text=True, timeout=600, check=True)
+            (cls.site / "frames.html").unlink()
+            said = html.unescape(re.search(r"(?s)<pre>(.*)</pre>", found.stdout)[1])
+            cls.shown = json.loads(said), re.findall(r".*CONSOLE.*", found.stderr)
+        return cls.shown
 
     def test_nothing_comes_from_elsewhere(self):
         for page in self.site.rglob("*.html"):
@@ -66,14 +85,15 @@ class Site(unittest.TestCase):
 
     @unittest.skipUnless(BROWSER, "no browser")
     def test_a_browser_shows_every_kind_of_page_and_its_console_stays_empty(self):
+        shown, complaints = self.seen()
+        self.assertEqual([], complaints)
         for page in PAGES:
-            shown = self.seen(f"{self.address}{page}.html")
-            self.assertRegex(shown, r"(?s)<title>.*\w.*</title>", page)
+            self.assertRegex(shown[f"{page}.html"], r"(?s)<title>.*\w.*</title>", page)
+            self.assertNotIn("<h1>Error response</h1>", shown[f"{page}.html"], page)
 
     @unittest.skipUnless(BROWSER, "no browser")
     def test_who_searches_for_deadlock_finds_the_page(self):
-        shown = self.seen(self.address + "search.html?" + urllib.parse.urlencode({"q": "deadlock"}))
-        results = re.search(r'(?s)<ul class="search".*?</ul>', shown)
+        results = re.search(r'(?s)<ul class="search".*?</ul>', self.seen()[0][SEARCH])
         self.assertIsNotNone(results, "no results")
         self.assertIn("docs/manual/trouble.html", results[0])
 
