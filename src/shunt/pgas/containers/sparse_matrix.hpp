@@ -12,7 +12,10 @@
 /// Rows lie as the elements of an array by default do: row i on PE i % PEs. So do the vectors that it is multiplied by.
 ///
 /// Memory: of a PE 12 bytes and a value an entry, 8 a row, and 8 for each column in which it has an entry; while
-/// entries are added, 16 and a value for each that has arrived.
+/// entries are added, 16 and a value for each that has arrived. At the end of a superstep that has added some, new rows
+/// are made beside the old ones. Where there is no memory for them, superstep() throws std::bad_alloc, and usage_error
+/// for entries in more than 2^32 columns of a PE's rows. Then the PE's rows are as they were before that superstep, and
+/// what has arrived is put in at the end of the next one.
 ///
 /// Source of multiply(matrix), row by row: Gustavson, Two fast algorithms for sparse matrices, ACM TOMS 4 (1978),
 /// doi:10.1145/355791.355796.
@@ -21,10 +24,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <ranges>
 #include <source_location>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <shunt/pgas/array.hpp>
@@ -196,7 +201,7 @@ class sparse_matrix final : private detail::distributed {
     from.get(part_->begin);
     from.get(part_->columns);
     from.get(part_->values);
-    part_->find_used();
+    part_->find_used(part_->columns, me().index());
   }
 
  private:
@@ -221,50 +226,73 @@ class sparse_matrix final : private detail::distributed {
     std::vector<std::uint64_t> used;  // columns in which an entry is, ascending
     std::vector<added> arrived;
 
+    static constexpr std::size_t most_used = std::size_t{1} << 32;  // that `use` can name
+
     /// Puts what has arrived into the rows.
-    void assemble() {
+    /// \throws std::bad_alloc, usage_error for too many columns: the rows are as before, and what has arrived stays
+    void assemble(int pe) {
       if (arrived.empty()) return;
-      arrived.reserve(arrived.size() + columns.size());
-      for (std::size_t spot = 0; spot + 1 != begin.size(); ++spot) {
-        for (auto k = begin[spot]; k != begin[spot + 1]; ++k) {
-          arrived.push_back({columns[k], static_cast<std::uint32_t>(spot), values[k]});
-        }
-      }
-      std::stable_sort(arrived.begin(), arrived.end(), [](const added& a, const added& b) {
-        return a.row != b.row ? a.row < b.row : a.column < b.column;
+      // Equal places keep their order, so that sorting again, after a call that has failed, changes nothing.
+      std::ranges::stable_sort(
+          arrived, [](const added& a, const added& b) { return a.row != b.row ? a.row < b.row : a.column < b.column; });
+      std::vector<std::size_t> next_begin(begin.size());
+      each_merged([&](std::size_t row, std::uint64_t, const T&) { ++next_begin[row + 1]; });
+      std::inclusive_scan(next_begin.begin(), next_begin.end(), next_begin.begin());
+      std::vector<std::uint64_t> next_columns;
+      std::vector<T> next_values;
+      next_columns.reserve(next_begin.back());
+      next_values.reserve(next_begin.back());
+      each_merged([&](std::size_t, std::uint64_t column, const T& value) {
+        next_columns.push_back(column);
+        next_values.push_back(value);
       });
-      columns.clear();
-      values.clear();
-      std::size_t row = 0;
-      for (std::size_t k = 0; k != arrived.size(); ++k) {
-        const added& e = arrived[k];
-        if (k != 0 && arrived[k - 1].row == e.row && arrived[k - 1].column == e.column) {
-          values.back() = static_cast<T>(values.back() + e.value);
-          continue;
-        }
-        for (; row <= e.row; ++row) begin[row] = columns.size();
-        columns.push_back(e.column);
-        values.push_back(e.value);
-      }
-      for (; row != begin.size(); ++row) begin[row] = columns.size();
+      find_used(next_columns, pe);  // the last that may throw
+      begin = std::move(next_begin);
+      columns = std::move(next_columns);
+      values = std::move(next_values);
       arrived = {};
-      find_used();
     }
-    /// What follows from `columns`.
-    void find_used() {
-      used = columns;
-      std::ranges::sort(used);
-      const auto rest = std::ranges::unique(used);
-      used.erase(rest.begin(), rest.end());
-      use.resize(columns.size());
-      for (std::size_t k = 0; k != columns.size(); ++k) {
-        use[k] = static_cast<std::uint32_t>(std::ranges::lower_bound(used, columns[k]) - used.begin());
+    /// What follows from the columns of all entries. \throws as assemble(): then nothing has changed
+    void find_used(const std::vector<std::uint64_t>& of, int pe) {
+      std::vector<std::uint64_t> next_used(of);
+      std::ranges::sort(next_used);
+      const auto rest = std::ranges::unique(next_used);
+      next_used.erase(rest.begin(), rest.end());
+      if (next_used.size() > most_used) detail::refuse_columns(pe, next_used.size());
+      std::vector<std::uint32_t> next_use(of.size());
+      for (std::size_t k = 0; k != of.size(); ++k) {
+        next_use[k] = static_cast<std::uint32_t>(std::ranges::lower_bound(next_used, of[k]) - next_used.begin());
+      }
+      used = std::move(next_used);
+      use = std::move(next_use);
+    }
+    /// Calls put(row, column, value) for each entry that the rows have with what has arrived, in their order.
+    template <class Put>
+    void each_merged(Put&& put) const {
+      auto next = arrived.begin();
+      for (std::size_t row = 0; row + 1 != begin.size(); ++row) {
+        for (auto k = begin[row];;) {
+          const bool old = k != begin[row + 1], fresh = next != arrived.end() && next->row == row;
+          if (!old && !fresh) break;
+          if (!fresh || (old && columns[k] < next->column)) {
+            put(row, columns[k], values[k]);
+            ++k;
+            continue;
+          }
+          const auto column = next->column;
+          T sum = next->value;
+          while (++next != arrived.end() && next->row == row && next->column == column) {
+            sum = static_cast<T>(sum + next->value);
+          }
+          if (old && columns[k] == column) sum = static_cast<T>(sum + values[k++]);
+          put(row, column, sum);
+        }
       }
     }
   };
 
   [[nodiscard]] detail::ending_selector changes() noexcept override { return detail::end_of::changes(messages_); }
-  void ended() override { part_->assemble(); }
+  void ended() override { part_->assemble(me().index()); }
 
   /// Collective. \return the entries of some rows of this matrix, in the order of `wanted`
   std::vector<std::vector<entry>> rows_of(const std::vector<std::uint64_t>& wanted, std::source_location where) {

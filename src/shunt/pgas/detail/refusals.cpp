@@ -153,6 +153,13 @@ void refuse_array_size(int pe_index, int pes, std::uint64_t size) {
                     {.pe = pe_index});
 }
 
+void refuse_columns(int pe_index, std::size_t columns) {
+  throw usage_error(error_number(973),
+                    pe_name(pe_index) + ": a sparse matrix has entries in " + std::to_string(columns) +
+                        " columns of a PE's rows: at most 2^32 are possible; take more PEs",
+                    {.pe = pe_index});
+}
+
 void refuse_lengths(int pe_index, const char* call, std::size_t one, std::size_t other, std::source_location where) {
   throw usage_error(error_number(949),
                     pe_name(pe_index) + ": " + call + " gets ranges of " + std::to_string(one) + " and of " +

@@ -73,6 +73,9 @@ namespace detail {
 /// An array that is too large for so many PEs.
 [[noreturn, gnu::cold]] void refuse_array_size(int pe, int pes, std::uint64_t size);
 
+/// A PE's rows of a sparse matrix have entries in more columns than it can number.
+[[noreturn, gnu::cold]] void refuse_columns(int pe, std::size_t columns);
+
 /// Two ranges of a call differ in length. \param call  "gather()"
 [[noreturn, gnu::cold]] void refuse_lengths(int pe, const char* call, std::size_t one, std::size_t other,
                                             std::source_location where);
