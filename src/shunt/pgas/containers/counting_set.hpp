@@ -78,10 +78,11 @@ class counting_set final : private detail::keyed<K, detail::hash_table<K, std::u
     ++inserts_;
     oldest = now;
   }
-  /// One-sided, in a superstep. The key was seen `count` times more. \throws usage_error outside of one.
+  /// One-sided, in a superstep. The key was seen `count` times more; 0 makes no key.
+  /// \throws usage_error outside of one.
   void insert(key_at at, std::uint64_t count) {
     this->check_change(at.line);
-    this->to_owner(at.key, more{count}, at.line);
+    if (count != 0) this->to_owner(at.key, more{count}, at.line);
   }
 
   /// Local. This PE's keys and how often each was inserted, by any PE, in no order:

@@ -99,6 +99,19 @@ TEST_CASE("counting_set: tasks of a PE insert while others wait for a train, on 
   }
 }
 
+TEST_CASE("counting_set: a key that was seen 0 times more is none") {
+  pgas::run(small(2, 1), [](pgas::pe& me) {
+    pgas::counting_set<std::uint64_t> numbers(me);
+    pgas::counting_set<std::string> words(me);
+    pgas::superstep(me, [&] {
+      for (std::uint64_t key = 0; key != 9; ++key) numbers.insert(key, key % 3);
+      words.insert("none", 0);
+    });
+    expect(numbers.size() == 6 && numbers.total() == 18);
+    expect(words.size() == 0);
+  });
+}
+
 TEST_CASE("counting_set: the cache loses no key while it grows and keys come and go, and keeps the hottest") {
   using hash_of = pgas::key_hash<std::uint64_t>;
   for (const std::size_t most : {1, 64, 4096}) {

@@ -20,6 +20,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -118,14 +119,17 @@ class hot_keys {
 
   /// Counts the key, or takes it in, unless those that are there are hotter.
   /// \param send  called with an entry that makes place for it, when the key has it \return whether it is counted
-  /// \throws std::bad_alloc: then nothing has changed; what `send` throws
+  /// Where memory for more buckets is short, it makes do with those that it has. \throws what `send` throws;
+  /// std::bad_alloc for a key's own memory: then nothing has changed
   template <class Send>
   bool count_or_take_in(key_view<K> key, std::uint64_t hash, Send&& send) {
-    if (tags_.empty()) grow();
+    if (tags_.empty() && !grow()) return false;
     for (auto same = alike(tags_[bucket_of(hash)], hash); same != 0; same &= same - 1) {
       if (count(bucket_of(hash) * places + first(same), key)) return true;
     }
-    while (is_full(tags_[bucket_of(hash)]) && 2 * used_ > entries_.size() && tags_.size() < most_buckets_) grow();
+    while (is_full(tags_[bucket_of(hash)]) && 2 * used_ > entries_.size() && tags_.size() < most_buckets_) {
+      if (!grow()) break;
+    }
     const std::size_t at = bucket_of(hash);
     if (!is_full(tags_[at])) {
       const unsigned free = first(~tags_[at] & tops);
@@ -183,11 +187,16 @@ class hot_keys {
     tags_[at] = (tags_[at] & ~(std::uint64_t{0xFF} << (8 * which))) | tag << (8 * which);
   }
 
-  /// Twice as many buckets, or the first ones.
-  void grow() {
+  /// Twice as many buckets, or the first ones. \return false: there is no memory for them, and nothing has changed
+  bool grow() {
     const std::size_t before = tags_.size();
     const std::size_t wanted = before == 0 ? std::min(first_buckets, most_buckets_) : 2 * before;
-    entries_.resize(wanted * places);
+    try {
+      tags_.reserve(wanted);
+      entries_.resize(wanted * places);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
     tags_.resize(wanted);
     mask_ = wanted - 1;
     for (std::size_t at = 0; at != before; ++at) {
@@ -200,6 +209,7 @@ class hot_keys {
         set_tag(at, which, 0);
       }
     }
+    return true;
   }
 
   std::vector<std::uint64_t> tags_;  // a byte a place; of a power of two buckets, or none
