@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 #include <shunt/base/random.hpp>
+#include <shunt/pgas/containers/bag.hpp>
 #include <support/jobs.hpp>
 
 namespace pgas = shunt::pgas;
@@ -357,6 +358,56 @@ TEST_CASE("superstep: PEs with other objects are told so") {
   });
   CHECK_THAT(failure, Contains("superstep() with 2 distributed objects") &&
                           Contains("superstep() with 1 distributed object ") && Contains("SHUNT-0903"));
+}
+
+namespace {
+
+/// An object of which one step at the end of a superstep fails on PE 1.
+class failing_object final : pgas::detail::distributed {
+ public:
+  enum class step : std::uint8_t { send_rest, ended };
+  failing_object(pgas::pe& me, step fails) : distributed(me, 1), fails_(fails), part_(me), messages_(part_) {}
+
+ private:
+  [[nodiscard]] pgas::detail::ending_selector changes() noexcept override {
+    return pgas::detail::end_of::changes(messages_);
+  }
+  void send_rest() override { fail_in(step::send_rest); }
+  void ended() override { fail_in(step::ended); }
+  void fail_in(step now) const {
+    if (fails_ == now && me().index() == 1) throw std::length_error("no memory");
+  }
+
+  step fails_;
+  pgas::symmetric<int> part_;
+  pgas::actor_of<int> messages_;
+};
+
+}  // namespace
+
+TEST_CASE("superstep: where one object fails at its end, the others and the other PEs end it, and the PE is told") {
+  using step = failing_object::step;
+  for (const auto fails : {step::send_rest, step::ended}) {
+    pgas::run(small(3, 2), [fails](pgas::pe& me) {
+      pgas::bag<int> before(me);
+      const failing_object first(me, fails), second(me, fails);
+      pgas::bag<int> after(me);
+      for (int round = 1; round <= 2; ++round) {
+        bool told = false;
+        try {
+          pgas::superstep(me, [&] {
+            before.insert(round);
+            after.insert(round);
+          });
+        } catch (const std::length_error&) {
+          told = true;
+        }
+        expect(told == (me.index() == 1));
+        expect(before.size() == 3 * static_cast<std::uint64_t>(round));
+        expect(after.size() == 3 * static_cast<std::uint64_t>(round));
+      }
+    });
+  }
 }
 
 TEST_CASE("superstep: meanwhile local() shows what has come so far, and all of what the superstep does not change") {

@@ -1,3 +1,6 @@
+#include <exception>
+#include <utility>
+
 #include <shunt/pgas/detail/pe_worker.hpp>
 #include <shunt/pgas/detail/refusals.hpp>
 #include <shunt/pgas/superstep.hpp>
@@ -9,7 +12,10 @@ namespace detail {
 
 distributed::distributed(pe& me, std::uint64_t size)
     : me_(&me), size_(size), changeable_(me.supersteps().open ? size : 0) {
-  me.supersteps().all.push_back(this);
+  auto& here = me.supersteps();
+  // Room for finish(): a PE that failed there would leave the others waiting.
+  if (here.ends.capacity() <= here.all.size()) here.ends.reserve(2 * here.all.size() + 1);
+  here.all.push_back(this);
 }
 distributed::~distributed() { std::erase(me_->supersteps().all, this); }
 
@@ -20,14 +26,31 @@ void distributed::finish_changes() {
   finish(*me_, {&alone, 1});
 }
 
-/// Their selectors end in one call, so no object gets a change of the next superstep before all have ended.
+/// Their selectors end in one call, so no object gets a change of the next superstep before all have ended. What one of
+/// them throws is thrown when all have ended: other PEs and other objects go on.
 void distributed::finish(pe& me, std::span<distributed* const> some) {
-  for (distributed* const each : some) each->send_rest();
+  std::exception_ptr first;
+  const auto try_each = [&](void (distributed::*step)()) {
+    for (distributed* const each : some) {
+      try {
+        (each->*step)();
+      } catch (...) {
+        if (first == nullptr) first = std::current_exception();
+      }
+    }
+  };
+  try_each(&distributed::send_rest);
   auto& ends = me.supersteps().ends;
   ends.clear();
   for (distributed* const each : some) ends.push_back(each->changes());
-  if (!ends.empty()) me.home().finish_selectors(ends, me.index());
-  for (distributed* const each : some) each->ended();
+  try {
+    if (!ends.empty()) me.home().finish_selectors(ends, me.index());
+  } catch (...) {  // the job fails: no object has all changes
+    if (first != nullptr) std::rethrow_exception(first);
+    throw;
+  }
+  try_each(&distributed::ended);
+  if (first != nullptr) std::rethrow_exception(first);
 }
 
 void distributed::check_read(const char* call, std::source_location where) const {

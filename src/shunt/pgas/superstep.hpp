@@ -102,7 +102,8 @@ void close_superstep(pe& me) noexcept;
 /// Collective. Calls body(), in which distributed objects may be changed, and waits until all changes that any PE has
 /// made have happened, everywhere.
 /// \throws what `body` throws: then what it has changed so far belongs to the next superstep; usage_error inside of a
-///         superstep, and in a task on another worker; what finish() throws.
+///         superstep, and in a task on another worker; what finish() throws; std::bad_alloc where an object of this PE
+///         has no memory for what has arrived: the superstep ends all the same, for all other objects and PEs.
 /// Cost: one finish() for all distributed objects that the PE has, with an end mark for each of them; of disjoint_sets
 /// a quiesce() more.
 template <std::invocable F>
