@@ -31,16 +31,19 @@ std::string collective_call::text() const {
   const std::string where = (is == kind::end ? "at " : "in ") + std::string(name());
   if (is == kind::superstep) {
     const unsigned count = selector >> mark_bits, mark = selector & ((1U << mark_bits) - 1);
-    return where + " with " + std::to_string(count) + " distributed object" + (count == 1 ? "" : "s") + " (set " +
-           std::to_string(mark) + ")";
+    return where + " with " + std::to_string(count) + (count == most_counted ? " or more" : "") +
+           " distributed object" + (count == 1 ? "" : "s") + " (set " + std::to_string(mark) + ")";
   }
   return where + (selector == 0 ? "" : " of selector " + std::to_string(selector));
 }
 
 collective_call collective_call::superstep(std::span<const ending_selector> all) noexcept {
   std::uint32_t mark = 0;
-  for (const auto& each : all) mark = (mark ^ each.of->id) * 0x01000193U;  // FNV-1a, by words
-  const auto count = std::min(all.size(), (std::size_t{1} << (16 - mark_bits)) - 1);
+  for (const auto& each : all) {
+    mark = (mark ^ each.of->id) * 0x9E3779B1U;  // 2^32 / the golden ratio: each bit of a number changes the upper ones
+    mark ^= mark >> 15;                         // and so the lower ones of what is multiplied next
+  }
+  const auto count = std::min<std::size_t>(all.size(), most_counted);
   return {kind::superstep, static_cast<std::uint16_t>(count << mark_bits | mark >> (32 - mark_bits))};
 }
 

@@ -16,6 +16,7 @@
 
 #include <shunt/pgas/detail/agreement.hpp>
 #include <shunt/pgas/detail/control_messages.hpp>
+#include <shunt/pgas/detail/selector_state.hpp>
 #include <shunt/pgas/detail/tree_gather.hpp>
 #include <shunt/pgas/detail/validation.hpp>
 #include <shunt/transport.hpp>
@@ -139,6 +140,27 @@ TEST_CASE("agreement: a call that this worker has passed alone is compared until
   CHECK(other.with.other_call_passed());
   other.with.all_have_called(end_of_2);
   CHECK_FALSE(other.with.other_call_passed());
+}
+
+TEST_CASE("agreement: supersteps of other objects are other calls, also where the numbers differ by multiples of 256") {
+  const auto call_of = [](std::vector<std::uint16_t> numbers) {
+    std::vector<selector_state> states(numbers.size());
+    std::vector<ending_selector> all;
+    for (std::size_t k = 0; k != numbers.size(); ++k) {
+      states[k].id = numbers[k];
+      all.push_back({&states[k], {}});
+    }
+    return collective_call::superstep(all);
+  };
+  for (std::uint16_t number = 1; number <= 256; ++number) {
+    for (std::uint16_t more = 256; more <= 16'384 - 256; more = static_cast<std::uint16_t>(more + 256)) {
+      const auto other = static_cast<std::uint16_t>(number + more);
+      REQUIRE(call_of({number}) != call_of({other}));
+      REQUIRE(call_of({7, number}) != call_of({7, other}));
+    }
+  }
+  CHECK_THAT(call_of(std::vector<std::uint16_t>(62, 5)).text(), Catch::Contains("with 62 distributed objects"));
+  CHECK_THAT(call_of(std::vector<std::uint16_t>(64, 5)).text(), Catch::Contains("with 63 or more distributed objects"));
 }
 
 TEST_CASE("agreement: notices that no worker sends are refused") {

@@ -35,6 +35,7 @@ struct collective_call {
 
  private:
   static constexpr unsigned mark_bits = 10;  // of `selector`, of the numbers; the others are how many they are
+  static constexpr unsigned most_counted = (1U << (16 - mark_bits)) - 1;  // this many, or more
 };
 
 /// A number for the calls that a worker has completed, in their order.
