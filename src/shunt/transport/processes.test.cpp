@@ -1,10 +1,12 @@
 // The transport `processes`, with ranks that are threads of this process: they map the same memory, so that a race
 // detector sees all of them. tests/ranks has the same between real processes.
+#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -166,6 +168,33 @@ TEST_CASE("processes: a rank that does not come is given up where the caller wan
   CHECK(looks == 2);
   CHECK_THROWS_WITH(memory.exchange("text", [](std::chrono::nanoseconds) { return false; }),
                     Catch::Contains("did not come to an exchange"));
+}
+
+TEST_CASE("processes: a rank that gets signals while it waits looks for the others all the same") {
+  const auto trains = memory_file("test");
+  const auto file = job_memory::make(2, trains.get());
+  job_memory memory(file.get(), 0, 2);
+  struct sigaction nothing{};
+  nothing.sa_handler = [](int) {};
+  struct sigaction before{};
+  ::sigaction(SIGUSR1, &nothing, &before);
+  std::atomic<bool> over{false};
+  bool in_time = false;
+  std::thread signals([&over, &in_time, to = ::pthread_self()] {
+    for (int i = 0; i != 4'000 && !in_time; ++i) {
+      ::pthread_kill(to, SIGUSR1);
+      std::this_thread::sleep_for(5ms);
+      in_time = over;
+    }
+    while (!over) std::this_thread::sleep_for(5ms);
+  });
+  int looks = 0;
+  CHECK_FALSE(memory.meet([&looks](std::chrono::nanoseconds) { return ++looks < 2; }));
+  over = true;
+  signals.join();
+  ::sigaction(SIGUSR1, &before, nullptr);
+  CHECK(in_time);
+  CHECK(looks == 2);
 }
 
 TEST_CASE("processes: memory that is not a job's is refused") {

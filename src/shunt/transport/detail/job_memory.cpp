@@ -168,10 +168,16 @@ bool job_memory::meet_at(meeting& where, look at_look) noexcept {
     relax();
   }
   const auto start = std::chrono::steady_clock::now();
-  while (!met()) {
-    if (futex_wait(where.round, round, look_interval, futex_scope::machine)) continue;
+  for (auto last_look = start; !met();) {
+    // By the clock: a signal ends the sleep, and a thread that gets one again and again would never look.
+    const auto now = std::chrono::steady_clock::now();
+    if (const auto since = now - last_look; since < look_interval) {
+      futex_wait(where.round, round, look_interval - since, futex_scope::machine);
+      continue;
+    }
+    last_look = now;
     // Between the look and its answer the others may have come, and even have ended.
-    if (!at_look(std::chrono::steady_clock::now() - start) && !met()) return false;
+    if (!at_look(now - start) && !met()) return false;
   }
   return true;
 }
