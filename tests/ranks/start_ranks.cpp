@@ -8,6 +8,7 @@
 ///   start_ranks input          the program of every PE finds that its input is not there
 ///   start_ranks error_of_1     rank 1 fails before it calls launch(), and reports that itself
 ///   start_ranks again          a job that goes well, and another one in the same processes: networks begin once
+///   start_ranks after_threads  a job of threads that goes well, then every rank is given a wrong option
 ///
 /// The status is that of the last launch(); 3 where a job begins all the same.
 #include <cstdio>
@@ -20,6 +21,17 @@
 
 using namespace shunt;
 
+namespace {
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> all;
+  for (auto& w : words) all.push_back(w.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   const char* const rank = transport::rank_by_launcher();
@@ -30,9 +42,7 @@ int main(int argc, char** argv) {
   if (what == "transport") words.insert(words.end(), {"--transport", "pigeons"});
   if (what == "variable_of_1" && is_1) ::setenv("SHUNT_CHECK", "7", 1);
   if (what == "error_of_1" && is_1) return pgas::report_failure("start_ranks: ", "no such file", 2, argc, argv);
-  std::vector<char*> pointers;
-  for (auto& w : words) pointers.push_back(w.data());
-  pointers.push_back(nullptr);
+  auto pointers = pointers_to(words);
   int count = static_cast<int>(words.size());
   const auto run_job = [&] {
     return pgas::launch(count, pointers.data(), [&what](pgas::pe& me) {
@@ -41,6 +51,12 @@ int main(int argc, char** argv) {
     });
   };
   if (what == "again" && run_job() != 0) return 4;
+  if (what == "after_threads") {
+    pgas::run({.pes = 2, .transport = "threads", .workers = 1}, [](pgas::pe& me) { me.barrier(); });
+    words.insert(words.end(), {"--pes", "none"});
+    pointers = pointers_to(words);
+    count = static_cast<int>(words.size());
+  }
   const int status = run_job();
   return status == 0 ? 3 : status;
 }

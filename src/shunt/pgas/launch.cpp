@@ -239,11 +239,15 @@ checkpoint_stop stop_after(const std::string& folder, const options& wanted, con
 
 /// \return what is to be thrown once the transport has ended; nothing: the job has run to its end.
 std::optional<checkpoint_stop> run_job(const options& wanted, bool explored, const std::function<void(pe&)>& program) {
+  auto& progress = detail::start_progress::of_process();
+  const auto before = progress.now();
   const auto carrier = open_transport_of(wanted, explored);
   std::optional<detail::job> prepared;
   prepare_job(prepared, wanted, *carrier);
   detail::job& whole = *prepared;
   whole.run(program);
+  // A job of threads says nothing of this process's next job, which may be one with other processes.
+  if (carrier->name() == "threads") progress.come_to(before);
   if (!whole.keeper().used() && (!wanted.checkpoint.empty() || !wanted.restart.empty()) && carrier->rank() == 0) {
     std::fprintf(stderr, "%s%s--%s: the program has made no pgas::checkpoint, so nothing was written or taken up\n",
                  wanted.name.c_str(), wanted.name.empty() ? "" : ": ",
