@@ -51,6 +51,31 @@ grep -q "rank 1 (process [0-9]*) ended before it called" "$stamp.out" || fail "a
 [[ $? == 9 ]] || fail "the status of the first that failed is lost"
 grep -q "rank 1 (process [0-9]*) ended with status 9" "$stamp.out" || fail "a silent end: $(cat "$stamp.out")"
 
+# Rank 1 is lost and rank 0 ends for that, both before the launcher looks: the cause is named.
+# shellcheck disable=SC2016  # the ranks expand it
+for end in 'kill -9 $$' 'exit 9'; do
+  "$shunt" start --ranks 2 bash -c '
+    echo $$ >"$0.$SHUNT_RANK"
+    if ((SHUNT_RANK == 1)); then until [[ -e $0.go ]]; do sleep 0.02; done; '"$end"'; fi
+    until [[ -e $0.follow ]]; do sleep 0.02; done
+    exit 1' "$stamp" >"$stamp.out" 2>&1 &
+  launcher=$!
+  until [[ -s $stamp.0 && -s $stamp.1 ]]; do sleep 0.02; done
+  kill -STOP "$launcher"
+  is() { grep -q "^State:.$2" "/proc/$1/status"; }
+  until is "$launcher" T; do sleep 0.02; done
+  touch "$stamp.go"
+  until is "$(cat "$stamp.1")" Z; do sleep 0.02; done
+  touch "$stamp.follow"
+  until is "$(cat "$stamp.0")" Z; do sleep 0.02; done
+  kill -CONT "$launcher"
+  wait "$launcher"
+  status=$?
+  rm -f "$stamp".{0,1,go,follow}
+  grep -q "rank 1 (process [0-9]*) \(was ended by signal 9\|ended with status 9\)" "$stamp.out" ||
+    fail "the follower is taken for the cause: status $status, $(cat "$stamp.out")"
+done
+
 # A script that uses low descriptors for its own files.
 echo kept >"$stamp.own"
 "$shunt" start --ranks 2 bash -c 'exec 3<>"$0" 4<>"$0" 5<>"$0"; exec "$@"' "$stamp.own" "$sleeper" orderly \

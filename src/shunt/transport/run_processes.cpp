@@ -16,6 +16,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <shunt/base/error.hpp>
 #include <shunt/transport/detail/job_memory.hpp>
@@ -124,23 +125,17 @@ class job_processes {
     int job_status = 0;
     auto end_by = std::chrono::steady_clock::time_point::max();
     for (int left = started_count; left > 0;) {
-      int status = 0;
-      const pid_t ended = ::waitpid(-1, &status, job_status == 0 ? 0 : WNOHANG);
-      if (ended < 0 && errno == EINTR) continue;
-      if (ended < 0) refuse("waitpid", errno);
-      if (ended > 0) {
-        const auto rank = std::find(started.begin(), started.begin() + started_count, ended) - started.begin();
-        if (rank == started_count) continue;  // a child of an earlier program of this process
-        started[static_cast<std::size_t>(rank)] = 0;
-        memory_->note_end(static_cast<int>(rank));
-        --left;
-        if (job_status == 0) job_status = first_failure(static_cast<int>(rank), ended, status, end_by);
-        if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+      const auto ended = wait_for_ends(job_status == 0);
+      left -= static_cast<int>(ended.size());
+      if (job_status == 0 && !ended.empty()) {
+        job_status = first_failure(*std::ranges::min_element(ended, {}, &end_of_rank::place), end_by);
+      }
+      for (const end_of_rank& each : ended) {
+        if (WIFEXITED(each.status) && WEXITSTATUS(each.status) != 0) {
           end_by = std::min(end_by, std::chrono::steady_clock::now() + time_to_follow);
         }
-      } else {
-        std::this_thread::sleep_for(look_interval);
       }
+      if (ended.empty()) std::this_thread::sleep_for(look_interval);
       if (job_status != 0 && std::chrono::steady_clock::now() > end_by) end_all();
     }
     return job_status;
@@ -151,8 +146,40 @@ class job_processes {
     throw error(error_number(837), what + ": " + std::generic_category().message(code), error::facts{-1, -1, code});
   }
 
+  struct end_of_rank {
+    int rank;
+    pid_t process;
+    int status;
+
+    /// Among ends that are seen at once, the lowest is the cause: a rank that is lost, or ends without a word, makes
+    /// others end with a status and a reason, and the system tells ends in the order of the ranks.
+    [[nodiscard]] int place() const noexcept {
+      if (WIFSIGNALED(status)) return 0;
+      if (WEXITSTATUS(status) == 0) return 3;
+      return tells_why(WEXITSTATUS(status)) ? 2 : 1;
+    }
+  };
+
+  /// \param sleep  until one has ended. \return those that have ended since the last call
+  std::vector<end_of_rank> wait_for_ends(bool sleep) {
+    std::vector<end_of_rank> all;
+    for (;;) {
+      int status = 0;
+      const pid_t ended = ::waitpid(-1, &status, sleep && all.empty() ? 0 : WNOHANG);
+      if (ended < 0 && errno == EINTR) continue;
+      if (ended < 0 && all.empty()) refuse("waitpid", errno);
+      if (ended <= 0) return all;
+      const auto rank = std::find(started.begin(), started.begin() + started_count, ended) - started.begin();
+      if (rank == started_count) continue;  // a child of an earlier program of this process
+      started[static_cast<std::size_t>(rank)] = 0;
+      memory_->note_end(static_cast<int>(rank));
+      all.push_back({static_cast<int>(rank), ended, status});
+    }
+  }
+
   /// \return 0: it has not failed
-  static int first_failure(int rank, pid_t process, int status, std::chrono::steady_clock::time_point& end_by) {
+  static int first_failure(const end_of_rank& first, std::chrono::steady_clock::time_point& end_by) {
+    const auto [rank, process, status] = first;
     const std::string name = "shunt: rank " + std::to_string(rank) + " (process " + std::to_string(process) + ") ";
     if (WIFEXITED(status)) {
       const int code = WEXITSTATUS(status);
