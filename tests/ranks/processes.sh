@@ -51,6 +51,9 @@ grep -q "rank 1 (process [0-9]*) ended before it called" "$stamp.out" || fail "a
 [[ $? == 9 ]] || fail "the status of the first that failed is lost"
 grep -q "rank 1 (process [0-9]*) ended with status 9" "$stamp.out" || fail "a silent end: $(cat "$stamp.out")"
 
+"$shunt" start --ranks 2 "$sleeper" aborted_with_256 >"$stamp.out" 2>&1
+[[ $? == 1 ]] || fail "a status of which eight bits are 0 is taken for success: $(cat "$stamp.out")"
+
 # Rank 1 is lost and rank 0 ends for that, both before the launcher looks: the cause is named.
 # shellcheck disable=SC2016  # the ranks expand it
 for end in 'kill -9 $$' 'exit 9'; do

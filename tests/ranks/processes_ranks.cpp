@@ -4,6 +4,7 @@
 ///   processes_ranks killed|stopped     the last rank leaves by SIGKILL or SIGSTOP; the others name it
 ///   processes_ranks resumed            the last rank is stopped for a while, and reports no other rank as lost
 ///   processes_ranks aborted            the last rank ends the job
+///   processes_ranks aborted_with_256   the same, with a status of which the system keeps nothing
 ///   processes_ranks late               the last rank does not open the transport in time
 ///   processes_ranks asleep             all sleep for good: for a test that kills the launcher
 ///   processes_ranks beating            the same, as a program sleeps that a job runs
@@ -129,10 +130,10 @@ int run(const std::string& what) {
     lost(*job, SIGSTOP, "stopped (process ");
   } else if (what == "resumed") {
     resumed(*job);
-  } else if (what == "aborted") {
+  } else if (what == "aborted" || what == "aborted_with_256") {
     job->start(settings(*job, 30s));
     meet(*job, 0);
-    if (job->rank() == job->ranks() - 1) job->abort(7);
+    if (job->rank() == job->ranks() - 1) job->abort(what == "aborted" ? 7 : 256);
     std::this_thread::sleep_for(10min);  // longer than the test may take
   } else if (what == "asleep" || what == "beating") {
     sleep_for_good(*job, what == "beating");

@@ -12,6 +12,7 @@
 
 #include <shunt/base/environment.hpp>
 #include <shunt/base/error.hpp>
+#include <shunt/base/exit_status.hpp>
 #include <shunt/base/machine.hpp>
 #include <shunt/transport/detail/alike.hpp>
 #include <shunt/transport/detail/job_memory.hpp>
@@ -102,7 +103,7 @@ class processes final : public carrier {
     return stopped_.look(watch_, deadline_);
   }
   void stop() override;
-  void abort(int status) noexcept override { std::_Exit(status == 0 ? EXIT_FAILURE : status); }
+  void abort(int status) noexcept override { std::_Exit(status_of_failure(status)); }
 
  private:
   [[nodiscard]] job_memory::look await_others();

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/exit_status.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -30,7 +31,7 @@ class threads final : public carrier {
   std::chrono::nanoseconds patience() const noexcept override { return std::chrono::nanoseconds::max(); }
   std::optional<loss> beat() override { return std::nullopt; }
   void stop() override {}
-  void abort(int status) noexcept override { std::_Exit(status); }
+  void abort(int status) noexcept override { std::_Exit(status_of_failure(status)); }
 };
 
 }  // namespace

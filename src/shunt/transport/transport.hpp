@@ -125,7 +125,8 @@ class carrier {
   /// Collective, after every message has been processed everywhere. Waits for the other ranks.
   virtual void stop() = 0;
 
-  /// Any thread, at any time: ends every rank that can be reached, and this one, with `status`.
+  /// Any thread, at any time: ends every rank that can be reached, and this one, with `status`; with EXIT_FAILURE where
+  /// its lower eight bits, which the system keeps, would be those of success.
   [[noreturn]] virtual void abort(int status) noexcept = 0;
 };
 

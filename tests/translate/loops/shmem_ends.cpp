@@ -15,6 +15,8 @@ int main(int argc, char** argv) try {
   if (how == "far") shmem_long_p(&table[0], 1, shmem_n_pes());
   if (how == "some") shmem_long_sum_to_all(&table[0], &table[1], 1, 0, 0, 1, space, work);
   if (how == "returns" && shmem_my_pe() == 1) return 5;
+  if (how == "returns_256" && shmem_my_pe() == shmem_n_pes() - 1) return 256;
+  if (how == "exits_512" && shmem_my_pe() == shmem_n_pes() - 1) shmem_global_exit(512);
   if (how == "exits" && shmem_my_pe() == 1) shmem_global_exit(6);
   if (how == "ends" && shmem_my_pe() == 1) shmem_global_exit(0);
   if (how == "throws" && shmem_my_pe() == 1) throw std::logic_error("thrown by the program");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/exit_status.hpp>
 
 namespace shunt {
 inline namespace v1 {
@@ -157,7 +158,7 @@ void end_job(int status) {
     all.progress();
     std::this_thread::sleep_for(until_others_have_ended);
   }
-  std::_Exit(status);
+  std::_Exit(status == 0 ? 0 : status_of_failure(status));
 }
 
 void finalize() { world::here().barrier(); }

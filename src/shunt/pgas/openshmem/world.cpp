@@ -12,6 +12,7 @@
 
 #include <shunt/base/environment.hpp>
 #include <shunt/base/error.hpp>
+#include <shunt/base/exit_status.hpp>
 #include <shunt/base/parse.hpp>
 #include <shunt/pgas/detail/symmetric_heap.hpp>
 #include <shunt/pgas/launch.hpp>
@@ -89,10 +90,10 @@ int run_pe(pe& me, std::span<std::byte> data, const std::function<int()>& progra
   }
   if (status != 0 && me.ranks() > 1) {  // the other PEs would wait for this one; a launcher ends them
     std::fflush(nullptr);
-    std::_Exit(status);
+    std::_Exit(status_of_failure(status));
   }
   the_world = nullptr;
-  return status;
+  return status == 0 ? 0 : status_of_failure(status);
 }
 
 }  // namespace

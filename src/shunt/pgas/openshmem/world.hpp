@@ -251,7 +251,8 @@ template <class T>
 
 /// Runs an OpenSHMEM program as a whole main(): a job whose PEs are processes, as many as `shunt start`, or a launcher
 /// of MPI or OpenSHMEM, started. Options of the job come from SHUNT_… variables; the command line is the program's.
-/// \return what the program returned; 1 after an error, 2 after a usage error, of which standard error has one line.
+/// \return what the program returned, or EXIT_FAILURE where eight bits of that would be 0; 1 after an error, 2 after a
+///         usage error, of which standard error has one line.
 int run_program(char** argv, std::span<std::byte> data, const std::function<int()>& program);
 
 /// The data of the program's file: where its static and global variables lie.

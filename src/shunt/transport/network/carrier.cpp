@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/exit_status.hpp>
 #include <shunt/base/machine.hpp>
 #include <shunt/transport/detail/alike.hpp>
 #include <shunt/transport/network/backoff.hpp>
@@ -160,7 +161,8 @@ void network_carrier::complete_sends() {
 
 /// Ends the process in any case: by the library, by a thread of its own if that does not return, or at once if the gate
 /// stays closed.
-void network_carrier::abort(int status) noexcept {
+void network_carrier::abort(int wanted) noexcept {
+  const int status = status_of_failure(wanted);
   // relaxed: only the order of the calls matters. Later callers wait for the first one to end the process.
   if (ending_.exchange(true, std::memory_order_relaxed)) {
     std::this_thread::sleep_for(abort_gate_limit + abort_limit);
@@ -177,7 +179,7 @@ void network_carrier::abort(int status) noexcept {
   const auto pass = gate_.enter_urgently(abort_gate_limit, abort_gate_interval);
   // A thread that holds the gate for so long hangs inside the library. Ending without finalising it is what the
   // launcher takes as failure, and it ends the other ranks.
-  if (!pass) std::_Exit(status == 0 ? EXIT_FAILURE : status);
+  if (!pass) std::_Exit(status);
   end_all(*pass, status);
   std::_Exit(status);
 }
