@@ -12,6 +12,12 @@ int main(int argc, char** argv) try {
   long own = 0;
   if (how == "local") shmem_long_p(&own, 1, 0);
   if (how == "grows") static_cast<void>(shmem_realloc(&own, 16));
+  if (how == "frees") shmem_free(static_cast<char*>(shmem_malloc(64)) + 16);
+  if (how == "twice") {
+    void* const block = shmem_malloc(64);
+    shmem_free(block);
+    shmem_free(block);
+  }
   if (how == "far") shmem_long_p(&table[0], 1, shmem_n_pes());
   if (how == "some") shmem_long_sum_to_all(&table[0], &table[1], 1, 0, 0, 1, space, work);
   if (how == "returns" && shmem_my_pe() == 1) return 5;

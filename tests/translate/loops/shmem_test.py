@@ -141,7 +141,8 @@ class Shmem(Translation):
         self.assertEqual(self.translated(file).stderr, "")
         program = self.compiled(file, COMPILERS[0], "-Wall", "-Werror")
         for word, ranks, status, text in (
-                ("local", 1, 2, "is not symmetric"), ("grows", 1, 2, "is not symmetric"),
+                ("local", 1, 2, "is not symmetric"), ("grows", 1, 2, "shmem_realloc() of 0x"),
+                ("frees", 1, 2, "no block of symmetric memory begins there"), ("twice", 1, 2, "or it is free already"),
                 ("returns_256", 1, 1, ""), ("returns_256", 2, 1, ""), ("exits_512", 1, 1, ""), ("exits_512", 2, 1, ""),
                 ("far", 1, 2, "PE 1: the program has PEs 0..0"),
                 ("some", 2, None, "an active set of 1 PEs"), ("returns", 2, 5, ""), ("exits", 2, 6, ""),

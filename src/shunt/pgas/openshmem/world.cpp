@@ -32,6 +32,18 @@ struct piece {
 
 namespace {
 
+std::string text_of(const void* address) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", address);
+  return text;
+}
+
+/// \param call  "shmem_free()"
+[[noreturn]] void refuse_block(const char* call, const void* at) {
+  throw usage_error(error_number(974), std::string(call) + " of " + text_of(at) +
+                                           ": no block of symmetric memory begins there, or it is free already");
+}
+
 /// Of address space; the system gives what is touched.
 constexpr std::size_t usual_heap = std::size_t{1} << 30;
 /// As a main thread has it.
@@ -99,9 +111,7 @@ int run_pe(pe& me, std::span<std::byte> data, const std::function<int()>& progra
 }  // namespace
 
 void memory::refuse_private(const void* at) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%p", at);
-  throw usage_error(error_number(968), std::string("the address ") + text +
+  throw usage_error(error_number(968), "the address " + text_of(at) +
                                            " is not symmetric: it lies neither in what shmem_malloc() returned nor in "
                                            "a static or global variable of the program");
 }
@@ -221,14 +231,14 @@ void* world::allocate(std::size_t bytes, std::size_t alignment) {
 
 void world::free(void* block) {
   barrier();
-  if (!heap_->free(block)) memory::refuse_private(block);
+  if (!heap_->free(block)) refuse_block("shmem_free()", block);
 }
 
 void* world::reallocate(void* block, std::size_t bytes) {
   if (block == nullptr) return allocate(bytes, 1);
   barrier();
   const auto had = heap_->bytes_of(block);
-  if (had == 0) memory::refuse_private(block);
+  if (had == 0) refuse_block("shmem_realloc()", block);
   void* const larger = heap_->allocate(bytes, 1);
   if (larger != nullptr) std::memcpy(larger, block, std::min(had, bytes));
   if (larger != nullptr || bytes == 0) heap_->free(block);

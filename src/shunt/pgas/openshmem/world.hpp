@@ -173,7 +173,7 @@ class world {
 
   /// Collective. A block of symmetric memory; null where no room is left, and for an alignment that the heap has not.
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment);
-  /// Collective. The block is free.
+  /// Collective. The block is free. \throws usage_error for what is no block
   void free(void* block);
   /// Collective. A block of another size begins with what the old one has. \throws usage_error for what is no block
   [[nodiscard]] void* reallocate(void* block, std::size_t bytes);
