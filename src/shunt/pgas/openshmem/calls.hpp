@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -43,6 +44,28 @@ template <class T>
   return value;
 }
 static_assert(std::endian::native == std::endian::little, "the low bytes of the bits are the number's");
+
+/// Of integers modulo their range, as reductions have it.
+template <class T>
+[[nodiscard]] constexpr T sum_of(T a, T b) noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  } else {
+    return a + b;
+  }
+}
+/// The same.
+template <class T>
+[[nodiscard]] constexpr T product_of(T a, T b) noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  } else {
+    return a * b;
+  }
+}
+static_assert(sum_of(std::numeric_limits<int>::max(), 1) == std::numeric_limits<int>::min());
+static_assert(product_of(std::numeric_limits<long>::max(), 2L) == -2);
+static_assert(product_of<unsigned short>(0xFFFF, 0xFFFF) == 1, "of two ints it would be none");
 
 /// One-sided. Changes an element of 1, 2, 4 or 8 bytes, some time before quiet() or a barrier returns.
 void change(void* at, std::size_t bytes, operation what, std::uint64_t operand, int pe);

@@ -320,10 +320,10 @@ SHUNT_SHMEM_INTEGERS(SHUNT_SHMEM_OF_INTEGER)
     shunt::pgas::openshmem::require_all_pes(start, log_stride, pes);                                                  \
     static_cast<void>(shmem_##NAME##OP##_reduce(SHMEM_TEAM_WORLD, to, from, static_cast<size_t>(n)));                 \
   }
-#define SHUNT_SHMEM_ARITHMETIC(TYPE, NAME)               \
-  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _sum, a + b)         \
-  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _prod, a* b)         \
-  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _min, b < a ? b : a) \
+#define SHUNT_SHMEM_ARITHMETIC(TYPE, NAME)                                           \
+  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _sum, shunt::pgas::openshmem::sum_of(a, b))      \
+  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _prod, shunt::pgas::openshmem::product_of(a, b)) \
+  SHUNT_SHMEM_REDUCTION(TYPE, NAME, _min, b < a ? b : a)                             \
   SHUNT_SHMEM_REDUCTION(TYPE, NAME, _max, a < b ? b : a)
 #define SHUNT_SHMEM_BITS(TYPE, NAME)            \
   SHUNT_SHMEM_REDUCTION(TYPE, NAME, _and, a& b) \
