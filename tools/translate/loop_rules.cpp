@@ -55,7 +55,8 @@ bool is_one_to_one(const Expr* index, const clang::VarDecl* counter, const effec
          (is_one_to_one(b->getRHS(), counter, of_loop) && is_factor(b->getLHS()));
 }
 
-/// The variable that a `for` counts up or down by a step, from a value that it gets in the head.
+/// The variable that a `for` counts up or down by a step, from a value that it gets in the head. Not one of 8 or 16
+/// bits, which soon comes round to values that it had.
 const clang::VarDecl* counter_of(const Stmt* loop) {
   const auto* counted = clang::dyn_cast_or_null<clang::ForStmt>(loop);
   if (!counted || !counted->getInit() || !counted->getInc()) return nullptr;
@@ -63,6 +64,8 @@ const clang::VarDecl* counter_of(const Stmt* loop) {
   if (!head || !head->isSingleDecl()) return nullptr;
   const auto* v = dyn_cast<clang::VarDecl>(head->getSingleDecl());
   if (!v || !v->getType()->isIntegerType()) return nullptr;
+  const auto& context = v->getASTContext();
+  if (context.getTypeSize(v->getType()) < context.getTypeSize(context.IntTy)) return nullptr;
   const auto* step = counted->getInc()->IgnoreUnlessSpelledInSource();
   if (const auto* u = dyn_cast<clang::UnaryOperator>(step))
     return u->isIncrementDecrementOp() && variable(u->getSubExpr()) == v ? v : nullptr;

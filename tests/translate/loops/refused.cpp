@@ -22,6 +22,8 @@ void changes(pgas::pe& me, pgas::array<long>& h, pgas::array<double>& d, pgas::a
   for (const auto i : idx) h[i] = 3;         // refused: an assignment to `h` whose index may be the same twice
   for (int i = 0; i < 9; ++i) h[i % 3] = i;  // refused: whose index may be the same twice
   for (int i = 0; next(i); ++i) h[i] = 7;    // refused: whose index may be the same twice
+  for (std::uint8_t i = 0; anything(me.index()) != 0; ++i) h[i] = 7;      // refused: whose index may be the same twice
+  for (std::uint16_t i = 0; static_cast<int>(i) < 70'000; ++i) h[i] = 7;  // refused: whose index may be the same twice
   for (int k = 0; k < 2; ++k)
     for (int i = 0; i < 9; ++i) h[i] = k;  // refused: whose index may be the same twice
   for (int i = 0; i < 9; ++i) {
