@@ -6,6 +6,14 @@ import subprocess
 import tempfile
 import unittest
 
+import headers
+
+
+def built(compiler, file, program, library, *options):
+    """Compiles a file of C++20 and links it. What the compiler said."""
+    return run(compiler, "-std=c++20", *headers.for_compiler(compiler, file), *options, file, library, "-lz",
+               "-o", program)
+
 
 def run(*command, **more):
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, **more)

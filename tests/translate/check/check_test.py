@@ -3,7 +3,8 @@
 
   check_test.py TRANSLATE SOURCE [planted|table|correct]
 
-planted  each line of these programs that ends in `// wrong: TEXT` has one finding, with that text; other lines none
+planted  each line of these programs that ends in `// wrong: TEXT` has one finding, with that text; other lines none;
+         one program of each rule is read a second time, without the headers of ../headers.py
 table    the names in the tool's table of waiting calls are those of functions in the headers
 correct  in the examples and applications nothing is found
 """
@@ -13,6 +14,9 @@ import pathlib
 import re
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import headers  # noqa: E402
 
 MARK = "// wrong: "
 FINDING = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+):(?P<column>\d+): error: (?P<text>.*)$")
@@ -55,22 +59,29 @@ def differences(file, status, found):
     return wrong + [f"{file}:{line}: a false alarm: {text}" for line, text in left]
 
 
-def in_parallel(call, files):
+def in_parallel(call, runs):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [wrong for wrongs in pool.map(call, files) for wrong in wrongs]
+        return [wrong for wrongs in pool.map(call, runs) for wrong in wrongs]
 
 
 def planted(tool, source):
     files = sorted(pathlib.Path(__file__).resolve().parent.glob("*.cpp"))
     if len(files) < 20:
         return [f"only {len(files)} planted programs"]
-    return in_parallel(lambda file: differences(file, *check(tool, file, ["-I", str(source / "src")])), files)
+    flags = ["-I", str(source / "src")]
+    given = headers.for_check()
+    runs = [(file, given) for file in files]
+    if given:
+        rules = {file.name.split("_")[0]: file for file in files}
+        runs += [(file, []) for file in rules.values()]
+    return in_parallel(lambda run: differences(run[0], *check(tool, run[0], [*run[1], *flags])), runs)
 
 
 def correct(tool, source):
     files = sorted([*source.glob("examples/*.cpp"), *source.glob("examples/tutorial/*.cpp"),
                     *source.glob("apps/**/*.cpp")])
     flags = [word for folder in ("src", "apps", "tests") for word in ("-I", str(source / folder))]
+    flags += headers.for_check()
 
     def look(file):
         try:
@@ -90,10 +101,10 @@ def table(_, source):
     wrong = [] if len(names) > 100 else ["the table has hardly a name"]
     for name in names:
         folder, *owners, last = name.split("::") if "::" in name else ["base", name]  # its namespace is shunt alone
-        headers = [h.read_text() for h in (source / "src/shunt" / folder).rglob("*.hpp")]
+        texts = [h.read_text() for h in (source / "src/shunt" / folder).rglob("*.hpp")]
         for word in (*(o for o in owners if o != "this_fiber"), last):
             pattern = r"operator\|\(" if last == "operator|" else rf"\b(class|struct) {word}\b|\b{word}\("
-            if not any(re.search(pattern, h) for h in headers):
+            if not any(re.search(pattern, t) for t in texts):
                 wrong.append(f"check_waiting.hpp: {name}: no {word} in src/shunt/{folder}")
     return wrong
 

@@ -10,7 +10,7 @@ import unittest
 TRANSLATE, SOURCE, LIBRARY, *COMPILERS = sys.argv[1:]
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
-from support import Translation, run  # noqa: E402
+from support import Translation, built, headers, run  # noqa: E402
 FLAGS = ["-std=c++20", "-I" + SOURCE + "/src"]
 
 
@@ -19,12 +19,12 @@ class Loops(Translation):
         """The file's name and what the translator printed."""
         file = self.folder / name
         file.write_bytes(text.encode())
-        return file, run(TRANSLATE, "loops", "--in-place", *options, file, "--", *FLAGS)
+        return file, run(TRANSLATE, "loops", "--in-place", *options, file, "--", *headers.for_tool(file), *FLAGS)
 
     def answers(self, file, compiler):
         program = self.folder / "program"
-        built = run(compiler, *FLAGS, "-O1", "-Wall", "-Werror", file, LIBRARY, "-lz", "-pthread", "-o", program)
-        self.assertEqual(built.returncode, 0, built.stderr[:3000])
+        made = built(compiler, file, program, LIBRARY, *FLAGS, "-Wall", "-Werror")
+        self.assertEqual(made.returncode, 0, made.stderr[:3000])
         return [run(program, pes).stdout for pes in (1, 2, 3, 8)]
 
     def test_natural_loops_give_the_serial_answers(self):
@@ -40,7 +40,7 @@ class Loops(Translation):
         text = (HERE / "natural.cpp").read_text()
         file, _ = self.translated(text)
         once = file.read_text()
-        again = run(TRANSLATE, "loops", file, "--", *FLAGS)
+        again = run(TRANSLATE, "loops", file, "--", *headers.for_tool(file), *FLAGS)
         self.assertEqual((again.returncode, again.stdout, again.stderr), (0, "", ""))
         for kept in ("a comment that stays", "// is j-k an edge?", "some_indices(const pgas::pe& me) {"):
             self.assertIn(kept, once)
@@ -49,12 +49,12 @@ class Loops(Translation):
     def test_a_diff_is_printed_and_applies(self):
         file = self.folder / "x.cpp"
         file.write_text((HERE / "natural.cpp").read_text())
-        said = run(TRANSLATE, "loops", file, "--", *FLAGS)
+        said = run(TRANSLATE, "loops", file, "--", *headers.for_tool(file), *FLAGS)
         before = file.read_text()
         patched = run("patch", "-s", "-o", "-", file, input=said.stdout)
         self.assertEqual(patched.returncode, 0, patched.stderr)
         self.assertEqual(before, (HERE / "natural.cpp").read_text())
-        run(TRANSLATE, "loops", "--in-place", file, "--", *FLAGS)
+        run(TRANSLATE, "loops", "--in-place", file, "--", *FLAGS)  # the headers as the file has them
         self.assertEqual(patched.stdout, file.read_text())
 
     def test_carriage_returns_stay(self):

@@ -6,10 +6,14 @@ numbers, translates it and runs it. It returns the reasons of refusals by number
 
 import argparse
 import collections
+import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import headers  # noqa: E402
 
 AT_ONCE = 50  # loops of a program
 
@@ -20,7 +24,7 @@ def run(command, **more):
 
 def refusals(options, file, flags, places):
     """Translates a file in place. The reasons of refusals by loop. places: the lines of each loop."""
-    done = run([options.translate, "loops", "--in-place", file, "--", *flags])
+    done = run([options.translate, "loops", "--in-place", file, "--", *headers.for_tool(file), *flags])
     if done.returncode not in (0, 1):
         sys.exit("%s: %s" % (file, done.stderr))
     reasons = collections.defaultdict(list)
@@ -37,7 +41,8 @@ def refusals(options, file, flags, places):
 def built(options, file, flags):
     """The program of a file."""
     program = file.with_suffix("")
-    done = run([options.compiler, *flags, "-O1", file, options.library, "-lz", "-pthread", "-o", program])
+    done = run([options.compiler, *flags, *headers.for_compiler(options.compiler, file), file, options.library, "-lz",
+                "-o", program])
     if done.returncode != 0:
         sys.exit("%s does not compile:\n%s" % (file, done.stderr[:4000]))
     return program

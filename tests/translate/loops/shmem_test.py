@@ -12,7 +12,7 @@ import unittest
 TRANSLATE, SOURCE, LIBRARY, SHUNT, *COMPILERS = sys.argv[1:]
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
-from support import Translation, run  # noqa: E402
+from support import Translation, built, headers, run  # noqa: E402
 SHMEM = "-I" + SOURCE + "/src/shunt/pgas/openshmem"
 INCLUDES = [SHMEM, "-I" + SOURCE + "/src", "-I" + SOURCE + "/apps"]
 
@@ -24,7 +24,7 @@ def result_of(file):
 
 class Shmem(Translation):
     def translated(self, file, *options):
-        flags = INCLUDES if file.suffix == ".c" else ["-std=c++20", *INCLUDES]
+        flags = INCLUDES if file.suffix == ".c" else ["-std=c++20", *headers.for_tool(file), *INCLUDES]
         return run(TRANSLATE, "loops", "--in-place", *options, file, "--", *flags)
 
     def copied(self, name):
@@ -40,14 +40,14 @@ class Shmem(Translation):
 
     def compiled(self, file, compiler, *warnings):
         program = self.folder / "program"
-        built = run(compiler, "-std=c++20", *INCLUDES, "-O1", *warnings, file, LIBRARY, "-lz", "-pthread",
-                    "-o", program)
-        self.assertEqual(built.returncode, 0, built.stderr[:3000])
+        made = built(compiler, file, program, LIBRARY, *INCLUDES, *warnings)
+        self.assertEqual(made.returncode, 0, made.stderr[:3000])
         return program
 
     def compiled_alone(self, file):
-        built = run(COMPILERS[0], "-std=c++20", *INCLUDES, "-fsyntax-only", "-Wall", "-Werror", file)
-        self.assertEqual(built.returncode, 0, built.stderr[:3000])
+        made = run(COMPILERS[0], "-std=c++20", *headers.for_compiler(COMPILERS[0], file), *INCLUDES, "-fsyntax-only",
+                   "-Wall", "-Werror", file)
+        self.assertEqual(made.returncode, 0, made.stderr[:3000])
 
     def answer(self, program, pes, *words):
         done = run("timeout", "600", SHUNT, "start", "--ranks", pes, program, *words)
@@ -89,7 +89,7 @@ class Shmem(Translation):
     def test_twice_changes_nothing(self):
         file = self.copied("shmem.c")
         self.translated(file)
-        again = run(TRANSLATE, "loops", result_of(file), "--", "-std=c++20", *INCLUDES)
+        again = run(TRANSLATE, "loops", result_of(file), "--", "-std=c++20", *INCLUDES)  # no headers in advance
         self.assertEqual((again.returncode, again.stdout, again.stderr), (0, "", ""))
         self.assertEqual(self.translated(file).returncode, 0)  # it writes the same once more
         result_of(file).write_text("// another text\n")
