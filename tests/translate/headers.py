@@ -57,9 +57,13 @@ def for_tool(file):
     return given(list_of(file), "tool")
 
 
-def for_check():
-    """Those of `shunt-translate check` for any file of C++20."""
-    return given("all", "tool")
+def for_check(file):
+    """Those of `shunt-translate check` for a file of C++20.
+
+    None for apps/daq, which has members named `channel`: where shunt/sync.hpp is included, `a.channel < b.channel` in a
+    generic lambda begins a list of template arguments.
+    """
+    return [] if file.parent.name == "daq" else given("all", "tool")
 
 
 def make(source, folder, kind, name, headers, compiler, options):

@@ -69,9 +69,8 @@ def planted(tool, source):
     if len(files) < 20:
         return [f"only {len(files)} planted programs"]
     flags = ["-I", str(source / "src")]
-    given = headers.for_check()
-    runs = [(file, given) for file in files]
-    if given:
+    runs = [(file, headers.for_check(file)) for file in files]
+    if any(given for _, given in runs):
         rules = {file.name.split("_")[0]: file for file in files}
         runs += [(file, []) for file in rules.values()]
     return in_parallel(lambda run: differences(run[0], *check(tool, run[0], [*run[1], *flags])), runs)
@@ -81,11 +80,10 @@ def correct(tool, source):
     files = sorted([*source.glob("examples/*.cpp"), *source.glob("examples/tutorial/*.cpp"),
                     *source.glob("apps/**/*.cpp")])
     flags = [word for folder in ("src", "apps", "tests") for word in ("-I", str(source / folder))]
-    flags += headers.for_check()
 
     def look(file):
         try:
-            status, found = check(tool, file, flags)
+            status, found = check(tool, file, [*headers.for_check(file), *flags])
         except AssertionError as problem:  # in a header, or the file does not compile
             return [str(problem)]
         wrong = [f"{file}:{line}: {text}" for line, text in found]
