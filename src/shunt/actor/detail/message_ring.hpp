@@ -25,7 +25,8 @@
 ///   message_ring.G4  The dispatcher alone uses `next` of a ring that is watched, but for the sender that delivers it.
 ///
 /// Edges
-///   `sent`     publish -> look          the batches below published_; end_sender -> ended, likewise
+///   `sent`     publish -> look          the batches below published_; end_sender -> ended, likewise. A thread that
+///                                       takes another ring may look: ring_list's lock hands that to the dispatcher
 ///   `emptied`  took -> the sender       the place of what was taken, which may be written anew
 ///   `handed`   stop_watching -> publish the ring's link in the inbox (G4)
 ///   `counted`  took -> done             what the messages have caused was counted before, see activity_counts.hpp
@@ -110,7 +111,7 @@ class message_ring final : public rail::train {
   [[nodiscard]] bool any() const noexcept {
     return published_.load(std::memory_order_relaxed) != read_;  // relaxed: a hint; look() follows
   }
-  /// Up to where messages are there.
+  /// Up to where messages are there. Also a thread that takes another ring, for the dispatcher: ring_list.
   [[nodiscard]] std::uint64_t look() const noexcept {
     return published_.load(std::memory_order_acquire);  // acquire: edge `sent` in
   }

@@ -98,13 +98,15 @@ message_ring& ring_list::take(std::size_t dispatcher) {
   return *ring;
 }
 
-/// Notes what is new in the dispatcher's rings. \return the number that a thread's first message comes behind.
+/// Notes what is new in the dispatcher's rings. look(): the dispatcher reads up to there, though it may not have looked
+/// into that ring itself; the lock hands edge `sent` on. \return the number that a thread's first message comes behind.
 std::uint64_t ring_list::note_sent(std::size_t dispatcher) {
   if (notes_.size() <= dispatcher) notes_.resize(dispatcher + 1);
   notes& here = notes_[dispatcher];
   std::vector<sent_before> fresh;
   for (const auto& r : all_) {
-    if (r->dispatcher == dispatcher && r->published() != r->noted) fresh.push_back({r.get(), r->published()});
+    if (r->dispatcher != dispatcher) continue;
+    if (const auto end = r->look(); end != r->noted) fresh.push_back({r.get(), end});
   }
   if (fresh.empty()) return here.count;
   here.waiting.push_back(fresh);
