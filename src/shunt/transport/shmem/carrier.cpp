@@ -12,6 +12,7 @@
 #include <new>
 
 #include <shunt/base/error.hpp>
+#include <shunt/base/exit_status.hpp>
 #include <shunt/transport/network/watchdog.hpp>
 
 namespace shunt {
@@ -43,7 +44,7 @@ void end_without_finalising(int status, void*) {
         "rank " + std::to_string(job().rank) + " called exit(" + std::to_string(status) + ") amid the job");
   }
   std::fflush(nullptr);
-  std::_Exit(status == 0 ? EXIT_FAILURE : status);  // the launcher takes it as failure, and ends the other ranks
+  std::_Exit(status_of_failure(status));  // the launcher takes it as failure, and ends the other ranks
 }
 
 /// Puts back what signals did before: shmem_init of Open MPI catches some of these and does nothing. A rank that its
