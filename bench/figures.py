@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the figures of README.md from bench/results/, where `./shunt bench TABLE --json bench/results/TABLE.json` put
-them.
+"""Writes the figures of README.md and docs/compare.md from bench/results/, where
+`./shunt bench TABLE --json bench/results/TABLE.json` put them.
 
   bench/figures.py           puts them between the marks
   bench/figures.py --check   says whether they are there; status 1 if not
@@ -14,7 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- figures: bench/figures.py -->\n", "<!-- end of figures -->\n"
-TABLES = ["histogram", "index_gather", "triangle", "superstep", "switch", "forkjoin", "stm-si", "stm-ll", "pingpong"]
+TABLES = ["histogram", "index_gather", "triangle", "superstep", "switch", "forkjoin", "stm-si", "stm-ll", "pingpong",
+          "memory", "echo", "key_value", "railway", "bfs", "random_access"]
 RIVALS = {"openshmem": "OpenSHMEM", "mpi_rma": "MPI one-sided", "mpi": "MPI", "go": "Go", "boost_fiber": "Boost.Fiber",
           "tbb": "oneTBB", "openmp": "libgomp", "libomp": "libomp", "mutex": "std::mutex", "atomic": "std::atomic",
           "libitm": "libitm", "ghc": "GHC", "caf": "CAF", "pekko": "Pekko"}
@@ -54,7 +55,56 @@ INSIDE = [
     ("a ball there and back between actors, 1 worker, M/s", "pingpong", "million_per_s",
      {"form": "strict", "workers": 1}),
 ]
-MORE_IS_BETTER = {"million_ops_per_s", "million_per_s"}
+MORE_IS_BETTER = {"million_ops_per_s", "million_per_s", "million_teps", "gups"}
+# Of docs/compare.md: (the question, table, metric, parameters, ours by what the reader sees, rivals likewise, a remark).
+# Ours and rivals are (system, variant); ours over a transport are (system, variant, transport).
+THREADS_AND_MPI = {"": ("shunt", "lambda", "threads"), "over MPI": ("shunt", "lambda", "mpi")}
+COMPARED = [
+    ("a switch, 1,000 fibers that yield in order, ns", "switch", "ns_per_switch", {"fibers": 1_000, "order": "fifo"},
+     {"": ("shunt", "")}, ["boost_fiber", "go"], ""),
+    ("a switch, 50,000 fibers each of which wakes the next, ns", "switch", "ns_per_switch",
+     {"fibers": 50_000, "order": "chain"}, {"": ("shunt", ""), "compact": ("shunt", "compact")},
+     ["go", "boost_fiber", "loom"], "memory decides"),
+    ("memory of a parked fiber, 10,000 of them, bytes", "memory", "bytes_per_fiber", {"fibers": 10_000},
+     {"": ("shunt", "default"), "compact": ("shunt", "compact")}, ["go", "loom", "boost_fiber"], ""),
+    ("fib(35), a fork a call, 2 workers, times serial", "forkjoin", "ratio_to_serial", {"what": "fib", "workers": 2},
+     {"": ("shunt", "")}, ["tbb", "go"], ""),
+    ("n-queens(14), 2 workers, times serial", "forkjoin", "ratio_to_serial", {"what": "nqueens", "workers": 2},
+     {"": ("shunt", "")}, ["tbb", "go"], ""),
+    ("parallel_for, 10,000,000 empty bodies, 2 workers, ns a body", "forkjoin", "ns_per_body",
+     {"workers": 2, "bodies": 10_000_000}, {"": ("shunt", "")}, ["tbb", "go"], ""),
+    ("echo, 10,000 connections, ns a message", "echo", "ns_per_message", {"connections": 10_000},
+     {"": ("shunt", "")}, ["tokio", "asio", "go"], "the kernel decides"),
+    ("key-value server, 50 connections, 16 requests under way, GET, million/s", "key_value", "million_per_s",
+     {"what": "get", "pipeline": 16, "connections": 50}, {"": ("shunt", "one")}, ["redis"], ""),
+    ("a ball between actors, 1 worker, million/s", "pingpong", "million_per_s", {"form": "strict", "workers": 1},
+     {"": ("shunt", "")}, ["pekko", "go", "caf"], ""),
+    ("the same between 2 workers, one ball at a time", "pingpong", "million_per_s", {"form": "strict", "workers": 2},
+     {"": ("shunt", "")}, ["go", "pekko", "caf"], ""),
+    ("the same, 512 balls at a time", "pingpong", "million_per_s", {"form": "article", "workers": 2},
+     {"": ("shunt", "")}, ["go", "pekko", "caf"], ""),
+    ("a pipeline, trains of 256 numbers, 2 consumers, million numbers/s", "railway", "million_per_s",
+     {"producers": 1, "consumers": 2, "capacity": 256}, {"": ("shunt", "two")}, ["threads", "article", "disruptor"],
+     ""),
+    ("the same, one number at a time, 1 consumer", "railway", "million_per_s",
+     {"producers": 1, "consumers": 1, "capacity": 1, "trains": 32_768}, {"": ("shunt", "two")},
+     ["threads", "article", "disruptor", "boost_spsc"], ""),
+    ("sorted list of 256 keys, 8 fibers, transactions, million/s", "stm-ll", "million_ops_per_s",
+     {"threads": 8, "keys": 256, "lookups": 0}, {"": ("shunt", "adaptive")}, ["mutex", "libitm", "ghc"], ""),
+    ("histogram, ns an update, 2 PEs", "histogram", "ns_per_update", {"pes": 2, "updates_per_pe": 10_000_000},
+     THREADS_AND_MPI, ["openshmem", "mpi_rma"], ""),
+    ("index_gather, ns a read", "index_gather", "ns_per_read", {"pes": 2}, THREADS_AND_MPI, ["mpi_rma", "openshmem"],
+     ""),
+    ("a superstep, ns", "superstep", "ns", {"pes": 2, "what": "superstep"}, THREADS_AND_MPI,
+     ["mpi_rma", "mpi", "openshmem"], "by far"),
+    ("breadth-first search, 2^20 vertices, million edges/s", "bfs", "million_teps", {"what": "search", "scale": 20},
+     {"": ("shunt", "", "threads"), "over MPI": ("shunt", "", "mpi")}, ["mpi"], "it also searches bottom up"),
+    ("RandomAccess by the rules, GUPS", "random_access", "gups", {"look_ahead": 1024}, THREADS_AND_MPI, ["hpcc"], ""),
+]
+NAMES = RIVALS | {"loom": "Java's virtual threads", "tokio": "tokio", "asio": "Asio", "redis": "Redis",
+                  "threads": "threads by hand", "article": "the published Railway in Java", "disruptor": "Disruptor",
+                  "boost_spsc": "Boost's ring", "hpcc": "hpcc"}
+NO_DIFFERENCE = 0.03
 
 
 def versions(names):
@@ -145,10 +195,14 @@ def machines(results):
     return "; ".join(f'{", ".join(tables)} on {cpu}' for cpu, tables in on.items())
 
 
+def numbers_of(runs):
+    return f"{min(runs)}" if min(runs) == max(runs) else f"{min(runs)} to {max(runs)}"
+
+
 def figures_inside(results):
     runs = [len(row["samples"]) for _, table, metric, params in INSIDE for row in results.find(table, metric, **params)]
     text = ("Fibers, tasks, transactions and actors, with default options; rivals at the best of their settings, with "
-            f"as many threads as fibers, or workers. Medians of {min(runs)} to {max(runs)} runs; {machines(results)}:")
+            f"as many threads as fibers, or workers. Medians of {numbers_of(runs)} runs; {machines(results)}:")
     yield "\n" + textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False) + "\n\n"
     named = set()
     yield "| | Shunt | rivals | hand-written |\n|---|---|---|---|\n"
@@ -168,21 +222,51 @@ def figures_inside(results):
     yield versions(named)
 
 
+def comparison(results):
+    """Who is ahead is who has the best median, unless another one is within 3 % of it."""
+    yield "\n| question | Shunt | others | ahead |\n|---|---|---|---|\n"
+    for question, table, metric, params, ours, rivals, remark in COMPARED:
+        more = metric in MORE_IS_BETTER
+        cells = []
+        for words, (system, variant, *transport) in ours.items():
+            wanted = params | ({"transport": transport[0]} if transport else {})
+            cells.append((words, results.one(table, metric, system=system, variant=variant, **wanted)["median"]))
+        found = [(NAMES[name], (max if more else min)(row["median"] for row in results.find(table, metric, system=name,
+                                                                                             **params)))
+                 for name in rivals]
+        found.sort(key=lambda one: one[1], reverse=more)
+        alone = cells[0][1]
+        ratio = alone / found[0][1] if more else found[0][1] / alone
+        ahead = "none" if abs(ratio - 1) <= NO_DIFFERENCE else "Shunt" if ratio > 1 else found[0][0]
+        if ahead not in ("Shunt", "none") and len(cells) > 1 and not cells[1][0].startswith("over"):
+            best = cells[1][1] / found[0][1] if more else found[0][1] / cells[1][1]
+            ahead += f", unless {cells[1][0]}" if best > 1 else ""
+        yield "| " + " | ".join([question, "; ".join(f"{words} {number(value)}".strip() for words, value in cells),
+                                 ", ".join(f"{name} {number(value)}" for name, value in found),
+                                 ahead + (f"; {remark}" if remark else "")]) + " |\n"
+    yield "\n"
+
+
+def between_marks(page, figures_of):
+    text = page.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        sys.exit(f"{page.name}: no {BEGIN.strip()} … {END.strip()}")
+    return text, before + BEGIN + "".join(figures_of) + END + after
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
-    readme = ROOT / "README.md"
-    before, _, rest = readme.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        sys.exit(f"README.md: no {BEGIN.strip()} … {END.strip()}")
-    now = before + BEGIN + "".join(figures(Results(ROOT / "bench/results"))) + END + after
-    if check:
-        if now != readme.read_text():
-            sys.exit("README.md: its figures are not those of bench/results: run bench/figures.py")
-    else:
-        readme.write_text(now)
+    results = Results(ROOT / "bench/results")
+    for page, figures_of in [("README.md", figures(results)), ("docs/compare.md", comparison(results))]:
+        before, now = between_marks(ROOT / page, figures_of)
+        if check and now != before:
+            sys.exit(f"{page}: its figures are not those of bench/results: run bench/figures.py")
+        if not check:
+            (ROOT / page).write_text(now)
 
 
 main()
