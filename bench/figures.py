@@ -56,7 +56,7 @@ INSIDE = [
      {"form": "strict", "workers": 1}),
 ]
 MORE_IS_BETTER = {"million_ops_per_s", "million_per_s", "million_teps", "gups"}
-# Of docs/compare.md: (the question, table, metric, parameters, ours by what the reader sees, rivals likewise, a remark).
+# Of docs/compare.md: (the question, table, metric, parameters, ours by what the reader sees, rivals, a remark).
 # Ours and rivals are (system, variant); ours over a transport are (system, variant, transport).
 THREADS_AND_MPI = {"": ("shunt", "lambda", "threads"), "over MPI": ("shunt", "lambda", "mpi")}
 COMPARED = [
@@ -223,7 +223,7 @@ def figures_inside(results):
 
 
 def comparison(results):
-    """Who is ahead is who has the best median, unless another one is within 3 % of it."""
+    """Ahead is the system with the best median; none where Shunt and the best rival are within 3 %."""
     yield "\n| question | Shunt | others | ahead |\n|---|---|---|---|\n"
     for question, table, metric, params, ours, rivals, remark in COMPARED:
         more = metric in MORE_IS_BETTER

@@ -177,6 +177,19 @@ check ending 'mutant: marks before the last mailbox has ended'           ends  "
 check ending 'mutant: over without marks'                                ends  "$unended" D=3 C=3 M_NO_WAIT
 check ending 'mutant: the second mark does not wait for the first ones'  ends  "$unended" M_SECOND_AT_ONCE
 
+# --- riding_marks ---
+unended='assertion violated ((((constructed'
+check riding_marks '1 place, 1 message, then 2, and 2 of another selector'  stops holds
+check riding_marks '1 place, 2 messages, then 2, and 3'                     stops holds   A1=2 B=3
+check riding_marks '2 places, 2 messages, then 3, and 3'                    ends  holds   PLACES=2 A1=2 A2=3 B=3
+check riding_marks 'can occur: a mark beside messages that must wait' \
+  ends  'assertion violated  *!(((load&8)' SEE_RIDES_BESIDE_DEFERRED
+check riding_marks 'mutant: a mark rides with another selector'"'"'s messages' ends  "$unended" M_RIDES_WITH_ANY
+check riding_marks 'mutant: a mark goes on channel 0 in any case'           ends  "$unended" M_ALWAYS_RIDES
+check riding_marks 'mutant: a mark waits for messages beside it'            ends  "$unended" M_MARK_WAITS
+check riding_marks 'mutant: the token rides, too'                           ends  "$unended" M_TOKEN_RIDES
+check riding_marks 'mutant: another worker'"'"'s token on channel 0'           ends  "$unended" M_TOKEN_ON_CHANNEL_0
+
 # --- quiescence ---
 undone='assertion violated ((epoch\['
 check quiescence '2 workers, 4 goods, then 2: all properties'             ends  holds   GOODS=4 GOODS_AGAIN=2

@@ -19,6 +19,17 @@ std::size_t buffers_of(const worker_facts& facts) noexcept {
   return static_cast<std::size_t>(facts.plain ? facts.pes : facts.workers);
 }
 
+/// Whether the open train carries messages of that selector. All its batches are closed.
+bool carries(const send_buffer& b, std::uint16_t selector) noexcept {
+  if (b.open == nullptr) return false;
+  for (auto p = address(b.open->goods()); p < b.cursor;) {
+    auto& batch = *reinterpret_cast<wire::batch_head*>(p);
+    if (batch.selector == selector) return true;
+    p = aligned_for_batch(address(batch.messages()) + batch.bytes);
+  }
+  return false;
+}
+
 }  // namespace
 
 constinit thread_local sending_state this_threads_sending{};
@@ -263,18 +274,29 @@ bool outbound::load_span(int from, int to, batch_key key, std::span<const std::b
   return true;
 }
 
+/// The open train that may take such a message along to a worker, if it has room. Over a network only one with messages
+/// of the mark's own selector: that one has to arrive before the epoch can end, whatever else waits. Any other train
+/// may stand behind trains that are deferred, and what ends the deferring would stand there, too.
+send_buffer* outbound::taken_along(std::size_t at, std::uint16_t selector) noexcept {
+  if (!facts_.networked) return &ends_.out(0, at);
+  for (const std::uint8_t channel : {std::uint8_t{0}, std::uint8_t{1}}) {
+    if (selector != 0 && carries(ends_.out(channel, at), selector)) return &ends_.out(channel, at);
+  }
+  return nullptr;
+}
+
 void outbound::send_control(int to_worker, batch_key key, std::span<const std::byte> captures,
-                            std::span<const std::byte> payload) {
+                            std::span<const std::byte> payload, std::uint16_t selector) {
   const std::size_t bytes = captures.size() + payload.size();
   const std::size_t whole = wire::round_up(sizeof(wire::span_head) + bytes, wire::span_alignment);
   const int to = facts_.buffer_of_worker(to_worker);
   const auto at = static_cast<std::size_t>(to);
-  // A train that stands there anyway takes it along; else one of channel 1. Over a network a channel of their own:
-  // deferred trains take the places where others could arrive, and these messages are what ends the deferring.
+  // Else a train of channel 1, or over a network of a channel of their own: deferred trains take the places where
+  // others could arrive, and these messages are what ends the deferring.
   // Only programs come here, and they may wait for a train: their buffers may change meanwhile.
   const std::uint8_t channel = facts_.networked ? 2 : 1;
-  send_buffer* b = &ends_.out(facts_.networked ? 2 : 0, at);
-  while (b->open == nullptr || !b->fits_batch(whole)) {
+  send_buffer* b = taken_along(at, selector);
+  while (b == nullptr || b->open == nullptr || !b->fits_batch(whole)) {
     b = &ends_.out(channel, at);
     if (b->open != nullptr && !b->fits_batch(whole)) depart(channel, to);
     if (b->open == nullptr && !open_train(channel, to)) ends_.wait_for_trains(channel, 1, "finish()");

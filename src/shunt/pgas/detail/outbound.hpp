@@ -7,7 +7,8 @@
 ///                └─ train full       it departs; the program makes progress
 ///
 /// Channel 0 is loaded by programs, channel 1 by handlers; channel 2 carries messages between workers of different
-/// processes. Each has its own send buffers, and each buffer at most one open train.
+/// processes, but for the end marks that travel with the last messages of their selector. Each channel has its own send
+/// buffers, and each buffer at most one open train.
 ///
 /// Invariants
 ///   outbound.B1  A thread loads messages into the buffers of its own worker only: the fast path finds them by the
@@ -208,8 +209,9 @@ class outbound {
   }
 
   /// A program only. Loads a message between workers, straight for a worker.
+  /// \param selector  it is an end mark of that selector, and all batches are closed; 0: another message
   void send_control(int to_worker, batch_key key, std::span<const std::byte> captures,
-                    std::span<const std::byte> payload = {});
+                    std::span<const std::byte> payload = {}, std::uint16_t selector = 0);
 
   /// The next hop takes a message of a mixed batch on: a handler's send, of bytes that are loaded already.
   void forward(int to_worker, batch_key key, const std::byte* message, std::size_t bytes, std::uint16_t stride,
@@ -282,6 +284,7 @@ class outbound {
   bool keep_continuations(send_buffer& b, std::uint8_t channel, batch_key key, std::size_t stride,
                           std::size_t kept_bytes);
   void close_batch(send_buffer& b, int to);
+  [[nodiscard]] send_buffer* taken_along(std::size_t at, std::uint16_t selector) noexcept;
   void depart(std::uint8_t channel, int to);
 
   unsigned plain_pes_;  // facts_.plain ? pes : 0

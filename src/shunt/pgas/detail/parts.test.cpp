@@ -444,6 +444,62 @@ TEST_CASE("outbound: a message between workers takes the train that stands there
   CHECK(me.sent[0].first->head.channel == (remote ? 2 : 1));
 }
 
+TEST_CASE("outbound: over a network an end mark travels with messages of its own selector, and with no other's") {
+  one_worker me(facts(0, GENERATE(false, true), true));
+  const auto say = [&](std::uint16_t selector) {
+    me.w.out.close_batches();
+    const end_mark mark{1, 2, selector, 0, 0};
+    me.w.out.send_control(1, control_key<end_mark>(), bytes_of(mark), {}, selector);
+  };
+  const auto channels = [&] {
+    me.w.out.flush();
+    std::vector<int> found;
+    for (const auto& [t, to] : me.sent) {
+      const auto batches = batches_in(*t);
+      if (std::ranges::any_of(batches, [](const auto& b) { return b.head.mailbox == control; }))
+        found.push_back(t->head.channel);
+    }
+    me.bring_home();
+    return found;
+  };
+  SECTION("its own, of a program") {
+    me.send(0, 2, 1);
+    me.send(0, 2, 2, set);
+    say(the_selector);
+    say(the_selector);
+    CHECK(channels() == std::vector{0});
+  }
+  SECTION("its own, of a handler") {
+    {
+      const in_a_handler running(me, 1);
+      me.send(1, 2, 1);
+    }
+    say(the_selector);
+    CHECK(channels() == std::vector{1});
+  }
+  SECTION("another's") {
+    me.send(0, 2, 1);
+    say(the_selector + 1);
+    CHECK(channels() == std::vector{2});
+  }
+  SECTION("its own, for another worker") {
+    me.send(0, 4, 1);
+    say(the_selector);
+    CHECK(channels() == std::vector{2});
+  }
+  SECTION("its own, in a train without room") {
+    const send_buffer& there = me.w.out.ends().out(0, static_cast<std::size_t>(me.w.facts.buffer_of_worker(1)));
+    const auto whole = wire::round_up(sizeof(wire::span_head) + sizeof(end_mark), wire::span_alignment);
+    number n = 0;
+    do {
+      me.send(0, 2, ++n, n % 2 == 0 ? add : set);  // each in a batch of its own
+    } while (there.fits_batch(whole));
+    REQUIRE(me.sent.empty());
+    say(the_selector);
+    CHECK(channels() == std::vector{2});
+  }
+}
+
 TEST_CASE("outbound: the second of two hops is counted as such, and carries no requests' flag") {
   worker_facts f = facts(0);
   f.hops = 2;

@@ -70,7 +70,7 @@ void termination::send_marks(selector_state& s, unsigned mailbox, unsigned hop) 
   for (const int neighbour : facts_.neighbours) {
     const end_mark mark{std::exchange(sent[static_cast<std::size_t>(neighbour)], 0), s.digest, s.id,
                         static_cast<std::uint8_t>(mailbox), static_cast<std::uint8_t>(hop)};
-    out_.send_control(neighbour, control_key<end_mark>(), bytes_of(mark));
+    out_.send_control(neighbour, control_key<end_mark>(), bytes_of(mark), {}, s.id);
   }
   m.announced[hop] += std::exchange(sent[static_cast<std::size_t>(facts_.index)], 0);
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <shunt/base/error.hpp>
+#include <shunt/pgas/detail/control_messages.hpp>
 #include <shunt/pgas/detail/validation.hpp>
 #include <shunt/pgas/detail/worker_facts.hpp>
 
@@ -87,7 +88,8 @@ class validator::reader {
     }
     const bool between_workers = batch_.mailbox == control;
     if (between_workers != (batch_.selector == 0)) return "selector " + number(batch_.selector) + " of " + handler;
-    if (between_workers != (head_.channel == 2)) return handler + " on channel " + number(head_.channel);
+    if (between_workers ? head_.channel != 2 && !is_end_mark() : head_.channel == 2)
+      return handler + " on channel " + number(head_.channel);
     if (!flags_fit()) return "flags " + number(batch_.flags) + " of " + handler;
     if (batch_.count == 0) return "count is 0";
     if (!between_workers) {
@@ -102,6 +104,9 @@ class validator::reader {
     }
     return wrong;
   }
+
+  /// Such may travel with messages of their selector, on their channel.
+  [[nodiscard]] bool is_end_mark() const noexcept { return how_ == &entry_of(control_key<end_mark>()); }
 
   /// What open_batch() makes of the handler's flags; never `unloaded`.
   [[nodiscard]] bool flags_fit() const noexcept {

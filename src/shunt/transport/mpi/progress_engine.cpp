@@ -73,7 +73,8 @@ void progress_engine::post(int channel, rail::train& t) {
 
 /// A short train goes eagerly while few such are unconfirmed: it is gone at once. Every other one goes by a synchronous
 /// send, which is complete once the receiver has a train for it: then it has taken all that were sent before, too,
-/// since it takes them in order. Eager sends alone would fill the receiver's memory without limit (mpi.M3).
+/// since it takes them in order. Eager sends alone would fill the receiver's memory without limit (mpi.M3). The first
+/// synchronous one leaves when half of them are unconfirmed, so that its end is known before all are.
 void progress_engine::send(rail::train& t) {
   const int to = t.head.rank, channel = t.head.channel;
   const auto bytes = static_cast<int>(t.freight_bytes());
@@ -82,12 +83,20 @@ void progress_engine::send(rail::train& t) {
   // Before MPI has the train: a request that found no place would be lost.
   leaving_.push_back({&t, nullptr, 0});
   departing_.push_back(MPI_REQUEST_NULL);
-  if (t.freight_bytes() <= eager_bytes && count.made - count.confirmed < eager_trains) {
+  const auto unconfirmed = count.made - count.confirmed;
+  if (t.freight_bytes() <= eager_bytes && unconfirmed < (count.confirming ? eager_trains : eager_trains / 2)) {
     ++count.made;
     check(MPI_Isend(t.freight(), bytes, MPI_BYTE, to, channel, among, &departing_.back()), "MPI_Isend", to);
+    int done = 0;  // mostly: MPI has copied it
+    check(MPI_Test(&departing_.back(), &done, MPI_STATUS_IGNORE), "MPI_Isend", to);
+    if (done == 0) return;
+    leaving_.pop_back();
+    departing_.pop_back();
+    rail::send_home(t);
   } else {
     check(MPI_Issend(t.freight(), bytes, MPI_BYTE, to, channel, among, &departing_.back()), "MPI_Issend", to);
     leaving_.back() = {&t, &count, count.made};
+    count.confirming = true;
   }
 }
 
@@ -208,7 +217,10 @@ void progress_engine::send_departed_home() {
     leaving_.pop_back();
     departing_[i] = departing_.back();
     departing_.pop_back();
-    if (gone.count != nullptr) gone.count->confirmed = std::max(gone.count->confirmed, gone.confirms);
+    if (gone.count != nullptr) {
+      gone.count->confirmed = std::max(gone.count->confirmed, gone.confirms);
+      gone.count->confirming = false;
+    }
     rail::send_home(*gone.train);
   }
 }

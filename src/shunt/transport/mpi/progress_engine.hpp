@@ -8,8 +8,9 @@
 ///
 ///   sends of a channel to one rank, k = eager_trains
 ///
-///     eager, eager, ... eager, synchronous, eager, ...
-///     at most k, of at most eager_bytes     its end confirms that all sends before it have met their receives
+///     eager, ... eager, synchronous, eager, ... eager, synchronous, synchronous, ...
+///     k / 2                          at most k, of at most eager_bytes, until the end of the first synchronous one
+///                                    confirms that all sends before it have met their receives
 ///
 /// Invariants
 ///   mpi.M2  A receive is posted at first + posted and handed over at first. MPI matches the trains of one sender to
@@ -78,6 +79,7 @@ class progress_engine final : public network::engine {
   struct eager_count {
     std::uint64_t made = 0;
     std::uint64_t confirmed = 0;  // of those, by a synchronous send behind them
+    bool confirming = false;      // such a send is under way
   };
   /// A send that MPI has not completed.
   struct departure {
