@@ -105,6 +105,7 @@ NAMES = RIVALS | {"loom": "Java's virtual threads", "tokio": "tokio", "asio": "A
                   "threads": "threads by hand", "article": "the published Railway in Java", "disruptor": "Disruptor",
                   "boost_spsc": "Boost's ring", "hpcc": "hpcc"}
 NO_DIFFERENCE = 0.03
+WHOLE_CORE = 300  # instructions in flight: an EPYC's core has 432 of them
 
 
 def versions(names):
@@ -154,8 +155,8 @@ class Results:
 def figures(results):
     machine = results.one("histogram", "ns_per_update", system="ceiling")["machine"]
     near = statistics.median(machine["core_round_trip_ns"])
-    yield (f'Medians of five, with minimum and maximum; 2 PEs; {machine["cpu"]}, {machine["cores"]} virtual cores, '
-           f'{machine["compiler"].split()[0]} {machine["compiler"].split()[1]};\n'
+    yield (f'Medians of five, with minimum and maximum; 2 PEs; {name_of(machine)}, '
+           f'{machine["cores"]} virtual cores, {machine["compiler"].split()[0]} {machine["compiler"].split()[1]};\n'
            f"a cache line's round trip between the cores takes {near:.0f} ns. "
            "`word` and `row` are two ways to write triangle.\n\n")
     yield "| | lambda form | class form | over MPI, 2 processes | rivals | hand-written |\n|---|---|---|---|---|---|\n"
@@ -186,11 +187,19 @@ def our_variant(table):
     return {"variant": "adaptive"} if table.startswith("stm") else {"variant": ""} if table == "switch" else {}
 
 
+def name_of(machine):
+    """Its CPU; and whether other hardware threads had its cores, too: then they have half of the instructions in flight
+    that a whole core has, or fewer."""
+    windows = [n for core in machine.get("instruction_windows") or [] for n in core or [] if n]
+    shared = windows and statistics.median(windows) < WHOLE_CORE
+    return machine["cpu"] + (" (shared cores)" if shared else "")
+
+
 def machines(results):
     """On which machine each table was measured that figures_inside() shows: they were not all measured in one day."""
     on = {}
     for _, table, metric, params in INSIDE:
-        cpu = results.one(table, metric, system="shunt", **our_variant(table), **params)["machine"]["cpu"]
+        cpu = name_of(results.one(table, metric, system="shunt", **our_variant(table), **params)["machine"])
         on.setdefault(cpu, {})[table] = None  # in order, once
     return "; ".join(f'{", ".join(tables)} on {cpu}' for cpu, tables in on.items())
 
