@@ -867,7 +867,8 @@ def number(value):
 
 def write_json(rows, machine, file):
     where, what = machine.record(), commit()
-    beside = versions.recorded_with({row.system for row in rows}, machine.programs.parent, machine.built.get("java"))
+    beside = versions.recorded_with({(row.system, row.transport()) for row in rows}, machine.programs.parent,
+                                    machine.built.get("java"))
     for row in rows:
         if row.absent or row.problem:
             continue
@@ -877,8 +878,8 @@ def write_json(rows, machine, file):
                 "table": row.table, "system": row.system, "variant": row.variant,
                 "params": row.params, "metric": metric, "unit": UNITS[metric],
                 "median": statistics.median(values), "min": min(values), "max": max(values),
-                "samples": values, "checked": True, "machine": where, "versions": beside[row.system],
-                "commit": what}) + "\n")
+                "samples": values, "checked": True, "machine": where,
+                "versions": beside[row.system, row.transport()], "commit": what}) + "\n")
 
 
 def positive(text):

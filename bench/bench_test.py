@@ -85,6 +85,13 @@ class Driver(MadeUp):
         row = json.loads(record.read_text().splitlines()[0])
         self.assertEqual(row["versions"], {"pekko-actor-typed": "7.8.9", "Java": "made up 6.5"})
 
+    def test_our_rows_have_the_version_of_mpi_where_they_run_over_it(self):
+        kinds = {("shunt", transport) for transport in ["threads", "processes", "mpi", "network"]} | {("go", "")}
+        found = bench.versions.recorded_with(kinds, self.build, None)
+        self.assertEqual({transport: list(found["shunt", transport]) for _, transport in kinds if transport},
+                         {"threads": [], "processes": [], "mpi": ["Open MPI"], "network": ["Open MPI"]})
+        self.assertEqual(list(found["go", ""]), ["Go"])
+
     def test_forkjoin_compares_with_the_serial_time_of_the_same_process(self):
         for system in ["openmp", "shunt"]:
             self.put(f"forkjoin_{system}",

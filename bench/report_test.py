@@ -277,6 +277,14 @@ class Published(Folder):
         switch = text[text.index('id="table-switch"'):text.index('id="table-memory"')]
         self.assertIn("Versions of rivals: Go: go 7.1 and go 7.2; tokio: 8.2; Rust: 9.3.", switch)
 
+    def test_rows_over_mpi_have_its_version(self):
+        over = [row("bale", "seconds", "shunt", "lambda", {"pes": 2, "what": "transpose", "transport": transport},
+                    [2.5, 2.5]) | {"versions": versions}
+                for transport, versions in [("threads", {}), ("mpi", {"Open MPI": "made up 7"})]]
+        text = self.page_of(*over)
+        bale = text[text.index('id="table-bale"'):]
+        self.assertIn("Versions of what it runs on: Open MPI: made up 7.", bale[:bale.index("<h3", 10)])
+
     def test_claims_are_true_not_true_or_unknown_with_the_figures(self):
         def one(n, seconds):
             return row("stm-si", "seconds", "shunt", "adaptive", {"threads": n, "increments": 10_000_000},

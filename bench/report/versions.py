@@ -24,12 +24,17 @@ OF_SYSTEM = {"go": ["Go"], "ghc": ["GHC"], "openshmem": ["Open MPI"], "mpi_rma":
              "disruptor": ["disruptor", "Java"], "jctools": ["jctools-core", "Java"], "caf": ["CAF"],
              "tokio": ["tokio", "Rust"], "jellyfish": ["Jellyfish"]}
 OWN = {"shunt", "ceiling", "serial"}
+OF_TRANSPORT = {"mpi": ["Open MPI"], "network": ["Open MPI"]}  # likewise, of our own rows
 
 
-def recorded_with(systems, build, java):
-    """{system: {name: version}}: what is put into the rows of a system when they are measured."""
+def names_of(system, transport):
+    return OF_SYSTEM.get(system, []) + (OF_TRANSPORT.get(transport, []) if system in OWN else [])
+
+
+def recorded_with(kinds, build, java):
+    """{(system, transport): {name: version}}: what is put into such rows when they are measured."""
     here = dict(of_rivals(build, java))
-    return {system: {name: here[name] for name in OF_SYSTEM.get(system, []) if name in here} for system in systems}
+    return {kind: {name: here[name] for name in names_of(*kind) if name in here} for kind in kinds}
 
 
 def said(command):
@@ -139,16 +144,15 @@ class Record:
         return f"{dates[0]}{f' to {dates[-1]}' if dates[-1] != dates[0] else ''}, at commit {short}"
 
     def rivals_of(self, rows):
-        systems = dict.fromkeys(row["system"] for row in rows if row["system"] not in OWN)
-        if not systems:
-            return "No rivals."
         found = {}  # of each name, the versions that its rows have; None: a row that was recorded without
         for row in rows:
-            for name in OF_SYSTEM.get(row["system"], []):
+            for name in names_of(row["system"], row["params"].get("transport")):
                 found.setdefault(name, set()).add(row.get("versions", {}).get(name))
+        rivals = any(row["system"] not in OWN for row in rows)
         if not found:
-            return "Rivals are built from this tree."
-        return f"Versions of rivals: {'; '.join(f'{name}: {self.recorded(name, found[name])}' for name in found)}."
+            return "Rivals are built from this tree." if rivals else "No rivals."
+        whose = "rivals" if rivals else "what it runs on"
+        return f"Versions of {whose}: {'; '.join(f'{name}: {self.recorded(name, found[name])}' for name in found)}."
 
     def recorded(self, name, versions):
         known = " and ".join(sorted(versions - {None}))
