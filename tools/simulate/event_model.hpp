@@ -9,8 +9,8 @@
 ///   - A worker unloads what has come whenever a train of its program has left, and when it waits.
 ///   - A train that is longer than what the network sends unasked travels once the receiver has answered.
 ///   - A program waits while as many trains of its worker are under way as its budget allows.
-///   - finish() sends an end mark to each neighbour, over two hops another one when all of the first hop have come, and
-///     ends with a dissemination barrier.
+///   - finish() sends an end mark to each neighbour, with the last messages for it if there are any; over two hops
+///     another one when all of the first hop have come; and ends with a dissemination barrier.
 /// What it leaves out: docs/manual/simulation.md.
 ///
 /// Source of the parameters: machine.hpp.

@@ -17,7 +17,6 @@ constexpr std::int64_t batch_head = 32, mark = 64, token = 64;
 placed_job far_apart(int workers, std::int64_t train_bytes) {
   placed_job job;
   job.all_workers = job.all_nodes = job.ranks = job.nodes = workers;
-  job.networked = workers > 1;
   job.train_bytes = train_bytes;
   job.regular = 1'000'000;
   for (int w = 0; w < workers; ++w) {
@@ -33,7 +32,6 @@ placed_job far_apart(int workers, std::int64_t train_bytes) {
 placed_job one_rank(int workers, std::int64_t train_bytes) {
   placed_job job = far_apart(workers, train_bytes);
   job.ranks = job.nodes = job.all_nodes = 1;
-  job.networked = false;
   for (auto& w : job.workers) {
     w.rank = w.node = 0;
     for (auto& n : w.neighbours) n.how = distance::rank;
@@ -91,7 +89,7 @@ TEST_CASE("event model: without a network a balanced superstep is program, loadi
   CHECK(r.sum.sum() == workers * r.time);
 }
 
-TEST_CASE("event model: one message between two nodes takes o_s + L + bytes G + o_r, and its mark follows") {
+TEST_CASE("event model: one message between two nodes takes o_s + L + bytes G + o_r, and its mark rides with it") {
   const machine m = slow_network();
   auto work = of_workers(2, ending::marks);
   work.workers[0].program = work.workers[1].program = 1'000'000'000;
@@ -99,11 +97,9 @@ TEST_CASE("event model: one message between two nodes takes o_s + L + bytes G + 
   const auto r = simulate_events(m, far_apart(2, 1024), {work}, 1);
   const line& n = m.between_nodes;
   const picoseconds loaded = 1'000'000'000 + m.send_message;
-  const picoseconds message_here = loaded + n.send + n.for_bytes(8 + batch_head) + n.latency;
-  const picoseconds mark_here =
-      std::max(loaded + 2 * n.send, loaded + n.send + n.for_bytes(8 + batch_head)) + n.for_bytes(mark) + n.latency;
-  // Worker 1 handles worker 0's message, then its mark; then both tell each other.
-  const picoseconds ended = std::max(message_here + n.receive + 70'000, mark_here) + n.receive;
+  const picoseconds here = loaded + n.send + n.for_bytes(8 + batch_head + mark) + n.latency;
+  // Worker 1 handles worker 0's message and its mark; then both tell each other.
+  const picoseconds ended = here + n.receive + 70'000;
   CHECK(r.time == ended + n.send + n.latency + n.for_bytes(token) + n.receive);
 }
 
@@ -297,8 +293,8 @@ TEST_CASE("event model: replies leave while requests are handled, and the supers
     work.workers[w].loads[0].push_back({other, distance::network, 500, 4000, 500'000});
     work.workers[w].loads[2].push_back({other, distance::network, 500, 4000, 250'000});
   }
-  // Worker 1 has worker 0's replies before it comes to send its own: what has come is unloaded first.
-  CHECK(simulate_events(ideal, far_apart(2, 8192), {work}, 1).time == 1'000'000 + 500'000 + 2 * 250'000);
+  // Each sends its replies when it has handled the requests and their mark, and then handles the other's.
+  CHECK(simulate_events(ideal, far_apart(2, 8192), {work}, 1).time == 1'000'000 + 500'000 + 250'000);
 }
 
 TEST_CASE("shared links: transfers get max-min fair shares") {

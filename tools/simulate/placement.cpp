@@ -42,7 +42,6 @@ placement::placement(const machine& on, const pgas::options& wanted, std::int64_
   first_worker_of_node_.push_back(plan_.workers);
   job_.all_workers = plan_.workers;
   job_.hops = plan_.hops;
-  job_.networked = job_.all_nodes > 1;
   job_.train_bytes = static_cast<std::int64_t>(plan_.train_bytes);
   job_.regular = static_cast<std::int64_t>(plan_.regular);
   choose_nodes(buffers, most_nodes);

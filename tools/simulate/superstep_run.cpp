@@ -195,15 +195,13 @@ bool superstep_run::flush(std::int32_t w) {
   return any;
 }
 
-/// Between processes end marks have trains of their own; else they go with what leaves anyway.
+/// End marks go with the last messages of their stage; where there are none for a neighbour, in a train of their own.
 void superstep_run::send_marks(std::int32_t w, stage of) {
   if (!marked() || (of != stage::programs && (of != stage::onward || job_.hops == 1))) return;
   worker_state& me = workers_[at(w)];
   std::vector<departure*> rides(workers_.size());  // by destination: the train that leaves last
-  if (!job_.networked) {
-    for (auto& d : me.to_send) {
-      if (d.of == of) rides[at(d.to)] = &d;
-    }
+  for (auto& d : me.to_send) {
+    if (d.of == of) rides[at(d.to)] = &d;
   }
   std::vector<departure> own;
   for (const auto& n : job_.workers[at(w)].neighbours) {

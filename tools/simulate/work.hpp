@@ -70,7 +70,6 @@ struct placed_job {
   int ranks = 1;        ///< of the model
   int nodes = 1;        ///< of the model
   int hops = 1;
-  bool networked = false;        ///< end marks have trains of their own
   std::int64_t train_bytes = 0;  ///< that a train carries
   std::int64_t regular = 0;      ///< trains of a worker's program that may be under way
 };
