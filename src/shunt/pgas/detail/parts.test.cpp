@@ -492,7 +492,8 @@ TEST_CASE("outbound: over a network an end mark travels with messages of its own
     const auto whole = wire::round_up(sizeof(wire::span_head) + sizeof(end_mark), wire::span_alignment);
     number n = 0;
     do {
-      me.send(0, 2, ++n, n % 2 == 0 ? add : set);  // each in a batch of its own
+      me.send(0, 2, n, n % 2 == 0 ? add : set);  // each in a batch of its own
+      ++n;
     } while (there.fits_batch(whole));
     REQUIRE(me.sent.empty());
     say(the_selector);
