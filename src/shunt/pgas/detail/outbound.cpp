@@ -19,12 +19,13 @@ std::size_t buffers_of(const worker_facts& facts) noexcept {
   return static_cast<std::size_t>(facts.plain ? facts.pes : facts.workers);
 }
 
-/// Whether the open train carries messages of that selector. All its batches are closed.
+/// Whether the open train carries messages of that selector. Its last batch may be open, and its bytes not known yet.
 bool carries(const send_buffer& b, std::uint16_t selector) noexcept {
   if (b.open == nullptr) return false;
   for (auto p = address(b.open->goods()); p < b.cursor;) {
     auto& batch = *reinterpret_cast<wire::batch_head*>(p);
     if (batch.selector == selector) return true;
+    if (&batch == b.batch) return false;
     p = aligned_for_batch(address(batch.messages()) + batch.bytes);
   }
   return false;

@@ -209,7 +209,7 @@ class outbound {
   }
 
   /// A program only. Loads a message between workers, straight for a worker.
-  /// \param selector  it is an end mark of that selector, and all batches are closed; 0: another message
+  /// \param selector  it is an end mark of that selector; 0: another message
   void send_control(int to_worker, batch_key key, std::span<const std::byte> captures,
                     std::span<const std::byte> payload = {}, std::uint16_t selector = 0);
 

@@ -482,6 +482,13 @@ TEST_CASE("outbound: over a network an end mark travels with messages of its own
     say(the_selector + 1);
     CHECK(channels() == std::vector{2});
   }
+  SECTION("another's, beside a batch that is open: others have loaded it while an earlier mark waited for a train") {
+    const auto words = static_cast<number>((the_selector + 1) * 0x10001);  // as if heads of its batches stood there
+    for (int i = 0; i < 40; ++i) me.send(0, 2, words);
+    const end_mark mark{1, 2, the_selector + 1, 0, 0};
+    me.w.out.send_control(1, control_key<end_mark>(), bytes_of(mark), {}, the_selector + 1);
+    CHECK(channels() == std::vector{2});
+  }
   SECTION("its own, for another worker") {
     me.send(0, 4, 1);
     say(the_selector);
