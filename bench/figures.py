@@ -12,6 +12,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+from slow_rows import BEHIND, MORE_IS_BETTER
+
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- figures: bench/figures.py -->\n", "<!-- end of figures -->\n"
 TABLES = ["histogram", "index_gather", "triangle", "superstep", "switch", "forkjoin", "stm-si", "stm-ll", "pingpong",
@@ -55,9 +57,8 @@ INSIDE = [
     ("a ball there and back between actors, 1 worker, M/s", "pingpong", "million_per_s",
      {"form": "strict", "workers": 1}),
 ]
-MORE_IS_BETTER = {"million_ops_per_s", "million_per_s", "million_teps", "gups"}
 # Of docs/compare.md: (the question, table, metric, parameters, ours by what the reader sees, rivals, a remark).
-# Ours and rivals are (system, variant); ours over a transport are (system, variant, transport).
+# Ours are (system, variant) or (system, variant, transport); of a rival's variants the best one counts.
 THREADS_AND_MPI = {"": ("shunt", "lambda", "threads"), "over MPI": ("shunt", "lambda", "mpi")}
 COMPARED = [
     ("a switch, 1,000 fibers that yield in order, ns", "switch", "ns_per_switch", {"fibers": 1_000, "order": "fifo"},
@@ -96,7 +97,7 @@ COMPARED = [
     ("index_gather, ns a read", "index_gather", "ns_per_read", {"pes": 2}, THREADS_AND_MPI, ["mpi_rma", "openshmem"],
      ""),
     ("a superstep, ns", "superstep", "ns", {"pes": 2, "what": "superstep"}, THREADS_AND_MPI,
-     ["mpi_rma", "mpi", "openshmem"], "by far"),
+     ["mpi_rma", "mpi", "openshmem"], ""),
     ("breadth-first search, 2^20 vertices, million edges/s", "bfs", "million_teps", {"what": "search", "scale": 20},
      {"": ("shunt", "", "threads"), "over MPI": ("shunt", "", "mpi")}, ["mpi"], "it also searches bottom up"),
     ("RandomAccess by the rules, GUPS", "random_access", "gups", {"look_ahead": 1024}, THREADS_AND_MPI, ["hpcc"], ""),
@@ -104,7 +105,6 @@ COMPARED = [
 NAMES = RIVALS | {"loom": "Java's virtual threads", "tokio": "tokio", "asio": "Asio", "redis": "Redis",
                   "threads": "threads by hand", "article": "the published Railway in Java", "disruptor": "Disruptor",
                   "boost_spsc": "Boost's ring", "hpcc": "hpcc"}
-NO_DIFFERENCE = 0.03
 WHOLE_CORE = 300  # instructions in flight: an EPYC's core has 432 of them
 
 
@@ -232,25 +232,28 @@ def figures_inside(results):
 
 
 def comparison(results):
-    """Ahead is the system with the best median; none where Shunt and the best rival are within 3 %."""
+    """Ahead is the system with the best median; none where Shunt and the best rival are as good as equal."""
     yield "\n| question | Shunt | others | ahead |\n|---|---|---|---|\n"
     for question, table, metric, params, ours, rivals, remark in COMPARED:
         more = metric in MORE_IS_BETTER
-        cells = []
-        for words, (system, variant, *transport) in ours.items():
-            wanted = params | ({"transport": transport[0]} if transport else {})
-            cells.append((words, results.one(table, metric, system=system, variant=variant, **wanted)["median"]))
-        found = [(NAMES[name], (max if more else min)(row["median"] for row in results.find(table, metric, system=name,
-                                                                                             **params)))
-                 for name in rivals]
-        found.sort(key=lambda one: one[1], reverse=more)
-        alone = cells[0][1]
-        ratio = alone / found[0][1] if more else found[0][1] / alone
-        ahead = "none" if abs(ratio - 1) <= NO_DIFFERENCE else "Shunt" if ratio > 1 else found[0][0]
-        if ahead not in ("Shunt", "none") and len(cells) > 1 and not cells[1][0].startswith("over"):
-            best = cells[1][1] / found[0][1] if more else found[0][1] / cells[1][1]
-            ahead += f", unless {cells[1][0]}" if best > 1 else ""
-        yield "| " + " | ".join([question, "; ".join(f"{words} {number(value)}".strip() for words, value in cells),
+        best = max if more else min
+        cells = {}
+        for words, (system, variant, *over) in ours.items():
+            wanted = params | ({"transport": over[0]} if over else {})
+            cells[words] = results.one(table, metric, system=system, variant=variant, **wanted)["median"]
+        found = sorted(((NAMES[name], best(row["median"] for row in results.find(table, metric, system=name, **params)))
+                        for name in rivals), key=lambda one: one[1], reverse=more)
+        rival, its = found[0]
+
+        def times_as_fast(value):
+            return value / its if more else its / value
+        ahead = "Shunt" if times_as_fast(cells[""]) > 1 else rival
+        if BEHIND <= times_as_fast(cells[""]) <= 1 / BEHIND:
+            ahead = "none"
+        if ahead == rival:
+            ahead += "".join(f", unless {words}" for words, value in cells.items() if times_as_fast(value) > 1)
+        yield "| " + " | ".join([question, "; ".join(f"{words} {number(value)}".strip()
+                                                     for words, value in cells.items()),
                                  ", ".join(f"{name} {number(value)}" for name, value in found),
                                  ahead + (f"; {remark}" if remark else "")]) + " |\n"
     yield "\n"
