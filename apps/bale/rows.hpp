@@ -27,12 +27,19 @@ using graph::vertex;
   return hits != 0;
 }
 
-/// How many of the ascending columns `sought` are among the ascending ones of a row.
-[[nodiscard]] inline std::uint64_t in_common(std::span<const vertex> row, std::span<const vertex> sought) noexcept {
+/// How many of the ascending columns `sought` are among the ascending ones of a row. A function of its own: compiled
+/// into each form's handler, the same loops took up to a quarter longer in one than in another.
+[[nodiscard, gnu::noinline]] inline std::uint64_t in_common(std::span<const vertex> row,
+                                                            std::span<const vertex> sought) noexcept {
   if (row.size() * sought.size() < 24 * (row.size() + sought.size())) {  // all with all: many at once
     std::uint32_t found = 0;
-    for (const auto k : sought) {
-      for (const auto column : row) found += column == k;
+    std::size_t k = 0;
+    for (; k + 4 <= sought.size(); k += 4) {  // a column is loaded once for four
+      const auto a = sought[k], b = sought[k + 1], c = sought[k + 2], d = sought[k + 3];
+      for (const auto column : row) found += (column == a) + (column == b) + (column == c) + (column == d);
+    }
+    for (; k != sought.size(); ++k) {
+      for (const auto column : row) found += column == sought[k];
     }
     return found;
   }

@@ -5,21 +5,20 @@ namespace shunt::apps::natural {
 /// Collective. \param each_row  called with the number of rows done. \return what this PE was asked and found.
 template <class EachRow>
 tally triangle_by_row(pgas::pe& me, const rows& lower, EachRow each_row) {
-  pgas::array<counting_row> all(me, me.sum(std::uint64_t{lower.count()}));
-  for (std::uint32_t l = 0; l < lower.count(); ++l) all.local()[l].columns = lower.row(l);
+  pgas::array<std::span<const vertex>> all(me, me.sum(std::uint64_t{lower.count()}));
+  for (std::uint32_t l = 0; l < lower.count(); ++l) all.local()[l] = lower.row(l);
+  pgas::symmetric<tally> result(me);
   pgas::superstep(me, [&] {
     for (std::uint32_t l = 0; l < lower.count(); each_row(++l)) {
       const auto row = lower.row(l);
       for (std::size_t at = 1; at < row.size(); ++at)
         in_pieces(row.first(at), most_items(me, 4), [&](std::uint32_t, std::span<const vertex> piece) {
-          all[row[at]].update(piece, [](counting_row& r, std::span<const vertex> below) {
-            r.result.asked += below.size(), r.result.found += in_common(r.columns, below);
+          all[row[at]].update(piece, [sum = result.local()](auto& columns, std::span<const vertex> below) {
+            *sum += {below.size(), in_common(columns, below)};
           });
         });
     }
   });
-  tally sum;
-  for (const auto& row : all.local()) sum += row.result;
-  return sum;
+  return *result;
 }
 }  // namespace shunt::apps::natural

@@ -27,7 +27,8 @@ constexpr auto value_of(const U& value) {
 }  // namespace detail
 
 /// The base of what an operator[] of a distributed object returns. Each statement becomes a function of the element,
-/// which runs on the element's PE. All of it: one-sided, in a superstep; usage_error outside of one.
+/// which runs on the element's PE. All of it: one-sided, in a superstep; usage_error outside of one. All are compiled
+/// into the loop, as actor_of::send() is: left to itself, gcc 12 calls some of them.
 /// \tparam Self  has `change(f)`, which makes f(element) happen; f is a value, as actor_of::send() takes it
 /// \tparam T     of the element
 template <class Self, class T>
@@ -36,59 +37,59 @@ class element_changes : private detail::element_base {
   using element_type = T;  ///< of the object's elements
 
   /// The element becomes `value`; of several such changes the last to arrive stays.
-  void operator=(const T& value) const {
+  [[gnu::always_inline]] void operator=(const T& value) const {
     change([value](T& at) { at = value; });
   }
   /// The same as the others below: the element's own operator, at its PE.
   template <class U>
-  void operator+=(const U& value) const {
+  [[gnu::always_inline]] void operator+=(const U& value) const {
     change([value = detail::value_of(value)](T& at) { at = static_cast<T>(at + value); });
   }
   /// As operator+=.
   template <class U>
-  void operator-=(const U& value) const {
+  [[gnu::always_inline]] void operator-=(const U& value) const {
     change([value = detail::value_of(value)](T& at) { at = static_cast<T>(at - value); });
   }
   /// As operator+=.
   template <class U>
-  void operator*=(const U& value) const {
+  [[gnu::always_inline]] void operator*=(const U& value) const {
     change([value = detail::value_of(value)](T& at) { at = static_cast<T>(at * value); });
   }
   /// As operator+=.
   template <class U>
-  void operator|=(const U& value) const {
+  [[gnu::always_inline]] void operator|=(const U& value) const {
     change([value = detail::value_of(value)](T& at) { at = static_cast<T>(at | value); });
   }
   /// As operator+=.
   template <class U>
-  void operator&=(const U& value) const {
+  [[gnu::always_inline]] void operator&=(const U& value) const {
     change([value = detail::value_of(value)](T& at) { at = static_cast<T>(at & value); });
   }
   /// As operator+=.
   template <class U>
-  void operator^=(const U& value) const {
+  [[gnu::always_inline]] void operator^=(const U& value) const {
     change([value = detail::value_of(value)](T& at) { at = static_cast<T>(at ^ value); });
   }
   /// As operator+=. Returns nothing: the value is elsewhere.
-  void operator++() const {
+  [[gnu::always_inline]] void operator++() const {
     change([](T& at) { ++at; });
   }
   /// As operator++().
-  void operator++(int) const { ++*this; }
+  [[gnu::always_inline]] void operator++(int) const { ++*this; }
   /// As operator++().
-  void operator--() const {
+  [[gnu::always_inline]] void operator--() const {
     change([](T& at) { --at; });
   }
   /// As operator++().
-  void operator--(int) const { --*this; }
+  [[gnu::always_inline]] void operator--(int) const { --*this; }
   /// As operator+=. The element becomes `value` if that is less.
-  void min(const T& value) const {
+  [[gnu::always_inline]] void min(const T& value) const {
     change([value](T& at) {
       if (value < at) at = value;
     });
   }
   /// As operator+=. The element becomes `value` if that is greater.
-  void max(const T& value) const {
+  [[gnu::always_inline]] void max(const T& value) const {
     change([value](T& at) {
       if (at < value) at = value;
     });
@@ -96,7 +97,7 @@ class element_changes : private detail::element_base {
   /// As operator+=. Runs f(element) at its PE. \param f  as actor_of::send() takes it: captures are values
   template <class F>
     requires std::invocable<const F&, T&>
-  void update(const F& f) const {
+  [[gnu::always_inline]] void update(const F& f) const {
     change(f);
   }
 

@@ -62,7 +62,7 @@ class per_pe final : private detail::distributed {
    private:
     friend class per_pe;
     friend class element_changes<element, T>;
-    element(per_pe& of, array_index at) noexcept : of_(&of), at_(at) {}
+    [[gnu::always_inline]] element(per_pe& of, array_index at) noexcept : of_(&of), at_(at) {}
     template <class F>
     [[gnu::always_inline]] void change(const F& f) const {
       of_->check_change(at_.value, at_.line);
