@@ -106,7 +106,7 @@ GHC = [cores + slices for cores in ["two", "one"] for slices in SLICES_OF_GHC]
 VARIANTS = {"shunt": ["lambda", "class"], ("triangle", "shunt"): ["lambda", "class", "natural", "wedge"],
             ("triangle", "openshmem"): ["word", "row", "nbi"],
             ("index_gather", "openshmem"): ["blocking", "nbi"], ("bale", "openshmem"): ["blocking", "nbi"],
-            ("echo", "shunt"): [""], ("histogram", "shunt"): ["lambda", "class", "tasks", "natural"],
+            ("echo", "shunt"): [""], ("histogram", "shunt"): ["lambda", "class", "tasks", "natural", "indices"],
             ("index_gather", "shunt"): ["lambda", "class", "natural"],
             ("bale", "shunt"): ["lambda", "class", "natural"],
             ("costs", "shunt"): [""], ("bfs", "shunt"): [""], ("daq", "shunt"): ["spins", "sleeps"],
@@ -778,9 +778,10 @@ def note_serial_times(rows):
 
 
 def note_lambda_times(rows):
-    """Each sample of a natural form learns what the lambda form took in the same repetition, over its transport."""
+    """Each sample of a natural form, or of lambdas that get what it gets, learns what the lambda form took in the same
+    repetition, over its transport."""
     lambdas = {(row.table, row.system, json.dumps(row.params)): row for row in rows if row.variant == "lambda"}
-    for row in (row for row in rows if row.variant == "natural"):
+    for row in (row for row in rows if row.variant in ["natural", "indices"]):
         if other := lambdas.get((row.table, row.system, json.dumps(row.params))):
             for sample, its in zip(row.samples, other.samples):
                 if sample and its:

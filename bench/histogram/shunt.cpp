@@ -2,6 +2,7 @@
 ///
 ///   --variant tasks     all messages are sent by tasks of the PE, which run on any worker
 ///   --variant natural   a loop over a distributed array
+///   --variant indices   messages as in the lambda form; the PE and the spot of each index are found in the loop
 #include <algorithm>
 #include <bale/histogram_class.hpp>
 #include <bale/histogram_lambda.hpp>
@@ -30,6 +31,16 @@ using counts = shunt::pgas::symmetric<std::vector<std::int64_t>>;
   });
   increments.finish();
 }
+[[gnu::noinline]] void histogram_by_indices(counts& table, const std::vector<std::uint64_t>& indices, int pes) {
+  shunt::pgas::cyclic dealt_out;
+  dealt_out.place_on(~std::uint64_t{0}, pes);
+  shunt::pgas::actor_of increments(table);
+  for (const auto i : indices) {
+    const auto at = dealt_out.where(i);
+    increments.send(at.pe, [spot = at.spot](auto& there) { ++there[spot]; });
+  }
+  increments.finish();
+}
 [[gnu::noinline]] void histogram_by_nature(shunt::pgas::pe& me, shunt::pgas::array<std::int64_t>& table,
                                            const std::vector<std::uint64_t>& indices) {
   shunt::apps::natural::histogram(me, table, indices);
@@ -41,7 +52,8 @@ int main(int argc, char** argv) {
   auto options = bench_parse(argc, argv);
   const bool tasks = std::strcmp(options.variant, "tasks") == 0;
   const bool natural = std::strcmp(options.variant, "natural") == 0;
-  if (tasks || natural) options.variant = "lambda";
+  const bool by_indices = std::strcmp(options.variant, "indices") == 0;
+  if (tasks || natural || by_indices) options.variant = "lambda";
   const bool lambda = bench::lambda_form(argv[0], options);
   return bench::job(argv[0], options, [&](shunt::pgas::pe& me) {
     const auto updates = bench::places(options, me);
@@ -49,7 +61,7 @@ int main(int argc, char** argv) {
     for (const auto& u : updates) expected += bench_weight(static_cast<std::uint64_t>(u.pe), u.spot);
     counts table(me, static_cast<std::size_t>(options.table));
     std::vector<std::uint64_t> indices;
-    if (natural) indices = shunt::apps::indices_of(updates, me.count());
+    if (natural || by_indices) indices = shunt::apps::indices_of(updates, me.count());
     const auto size = static_cast<std::uint64_t>(options.table) * static_cast<std::uint64_t>(me.count());
     shunt::pgas::array<std::int64_t> dealt(me, natural ? size : 0);
     bench::rounds(
@@ -61,6 +73,8 @@ int main(int argc, char** argv) {
         [&] {
           if (natural) {
             histogram_by_nature(me, dealt, indices);
+          } else if (by_indices) {
+            histogram_by_indices(table, indices, me.count());
           } else if (tasks) {
             histogram_by_tasks(table, updates);
           } else if (lambda) {

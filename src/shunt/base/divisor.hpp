@@ -19,7 +19,7 @@ class divisor {
   /// \param n  below 2^63 / by(); of a greater one the result is some number. Cost: a multiplication.
   [[nodiscard]] std::uint64_t quotient(std::uint64_t n) const noexcept {
     __extension__ using wide = unsigned __int128;
-    return static_cast<std::uint64_t>((static_cast<wide>(reciprocal_) * n) >> 63);
+    return static_cast<std::uint64_t>((static_cast<wide>(reciprocal_) * (2 * n)) >> 64);  // the upper word, unshifted
   }
   /// What it divides by.
   [[nodiscard]] std::uint64_t by() const noexcept { return by_; }

@@ -194,13 +194,12 @@ class array final : private detail::distributed {
     if (indices.size() != into.size())
       detail::refuse_lengths(me().index(), "gather()", indices.size(), into.size(), where);
     // All before the first request leaves: an answer would come when the caller has the exception, and `into` is gone.
-    for (const I i : indices) static_cast<void>(place_of({i, where}));
+    check_all(indices, where);
     part_->into = into.data();
-    for (std::size_t k = 0; k != indices.size(); ++k) {
-      const auto at = layout_.where(static_cast<std::uint64_t>(indices[k]));
-      changes_.ask(
-          at.pe, [spot = at.spot](const part& there) { return there.values[spot]; },
-          [k](part& here, const T& value) { here.into[k] = value; }, where);
+    if (indices.size() >> 32 == 0) {
+      ask_for<std::uint32_t>(indices, where);
+    } else {
+      ask_for<std::uint64_t>(indices, where);
     }
     changes_.finish();
   }
@@ -213,7 +212,7 @@ class array final : private detail::distributed {
     check_read("scatter()", where);
     if (indices.size() != values.size())
       detail::refuse_lengths(me().index(), "scatter()", indices.size(), values.size(), where);
-    for (const I i : indices) static_cast<void>(place_of({i, where}));  // before the first change
+    check_all(indices, where);  // before the first change
     for (std::size_t k = 0; k != indices.size(); ++k) {
       const auto at = layout_.where(static_cast<std::uint64_t>(indices[k]));
       changes_.send(at.pe, [spot = at.spot, value = values[k]](part& there) { there.values[spot] = value; }, where);
@@ -262,6 +261,17 @@ class array final : private detail::distributed {
       detail::refuse_element(me().index(), at.value, elements(), at.line);
     return layout_.where(at.value);
   }
+  /// \throws usage_error for the first index beyond the array. Cost: less than a tenth of a request each.
+  template <std::integral I>
+  void check_all(std::span<const I> indices, std::source_location where) const {
+    // Of numbers below 2^63, `last - i` is negative where i is beyond. Bits without branches: many indices at once.
+    const std::uint64_t last = elements() - 1;
+    std::uint64_t beyond = 0;
+    for (const I i : indices) beyond |= (last - static_cast<std::uint64_t>(i)) | static_cast<std::uint64_t>(i);
+    if (beyond >> 63 == 0) [[likely]]
+      return;
+    for (const I i : indices) static_cast<void>(place_of({i, where}));
+  }
   [[nodiscard]] detail::ending_selector changes() noexcept override { return detail::end_of::changes(changes_); }
   template <class F>
   [[gnu::always_inline]] void change(const array_index& at, const element_place& to, const F& f) {
@@ -284,6 +294,17 @@ class array final : private detail::distributed {
   void change(const array_index& at, const element_place& to, std::span<const U> items, const F& f) {
     check_change(at.value, at.line);
     changes_.send(to.pe, items, change_with_items<U, F>{to.spot, f}, at.line);
+  }
+  /// Not compiled into its caller: there the loop has too few registers left.
+  /// \tparam Count  of the indices: each request keeps one until its answer comes
+  template <std::unsigned_integral Count, std::integral I>
+  [[gnu::noinline]] void ask_for(std::span<const I> indices, std::source_location where) {
+    for (std::size_t k = 0; k != indices.size(); ++k) {
+      const auto at = layout_.where(static_cast<std::uint64_t>(indices[k]));
+      changes_.ask(
+          at.pe, [spot = at.spot](const part& there) { return there.values[spot]; },
+          [k = static_cast<Count>(k)](part& here, const T& value) { here.into[k] = value; }, where);
+    }
   }
   /// Of a range the elements on PE `to`: they lie at neighbouring spots.
   void put_at(int to, const array_index& first, std::span<const T> values) {
