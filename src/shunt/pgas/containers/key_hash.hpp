@@ -93,12 +93,17 @@ inline void write_words(const short_words& words, void* bytes, std::size_t size)
   }
   return folded_product(hash ^ rest ^ hash_start, hash_multiplier);
 }
+/// Of at most 16 bytes.
+[[nodiscard]] [[gnu::always_inline]] inline std::uint64_t hash_of_words(const short_words& words,
+                                                                        std::size_t size) noexcept {
+  const auto of_size = folded_product(size ^ hash_start, hash_multiplier);
+  const auto of_first = folded_product(of_size ^ words.first, hash_multiplier);
+  return folded_product(of_first ^ words.last ^ hash_start, hash_multiplier);
+}
 /// Of bytes in memory.
 [[nodiscard]] [[gnu::always_inline]] inline std::uint64_t hash_of_bytes(const void* bytes, std::size_t size) noexcept {
   if (size > short_words::most) return hash_of_many_bytes(bytes, size);
-  const auto [first, last] = words_of(bytes, size);
-  const auto of_size = folded_product(size ^ hash_start, hash_multiplier);
-  return folded_product(folded_product(of_size ^ first, hash_multiplier) ^ last ^ hash_start, hash_multiplier);
+  return hash_of_words(words_of(bytes, size), size);
 }
 
 }  // namespace detail

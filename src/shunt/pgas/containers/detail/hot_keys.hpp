@@ -61,6 +61,12 @@ template <class Hash>
 struct short_text_hash {
   std::uint64_t operator()(const short_text& text) const noexcept { return Hash()(short_text_bytes(text).view()); }
 };
+template <>
+struct short_text_hash<key_hash<std::string>> {
+  [[gnu::always_inline]] std::uint64_t operator()(const short_text& text) const noexcept {
+    return hash_of_words(text.words, text.size);
+  }
+};
 
 /// One thread at a time. \tparam K, Hash  as hash_table's
 template <class K, class Hash>
