@@ -113,7 +113,7 @@ class selector_of {
         form::template handles<F> || form::template is_mutable<F>,
         "send: a handler takes a reference to each part of its actor, in order, and `auto& here` if it likes");
     if constexpr (Mailbox < Mailboxes && form::template handles<F>) {
-      detail::outbound::send(pe_, to, key<form::template takes_here<F>>(form::template one_way<Mailbox, F>::entry), f,
+      detail::outbound::send(pe_, to, key<form::template says_sender<F>>(form::template one_way<Mailbox, F>::entry), f,
                              where);
     }
   }
@@ -137,7 +137,7 @@ class selector_of {
   void send_through(std::size_t mailbox, int to, const F& f,
                     const std::source_location where = std::source_location::current()) {
     if (mailbox >= Mailboxes) detail::refuse_mailbox(pe_, "send_through()", mailbox, *state_, where);
-    detail::outbound::send(pe_, to, key<form::template takes_here<F>>(form::template one_way_through<F>(mailbox)), f,
+    detail::outbound::send(pe_, to, key<form::template says_sender<F>>(form::template one_way_through<F>(mailbox)), f,
                            where);
   }
 

@@ -93,6 +93,7 @@ template <std::size_t Mailboxes, class... Parts>
 struct lambda_form {
   using here = here_of<Mailboxes, Parts...>;
   static constexpr bool single = sizeof...(Parts) == 1;
+  static constexpr bool counts = single && (counting_part<Parts> && ...);
   /// What the states of such selectors are called.
   static constexpr std::string_view owner() { return wire::type_name<std::tuple<Parts...>>(); }
 
@@ -140,6 +141,8 @@ struct lambda_form {
       const auto body = [&a](const F& f) __attribute__((always_inline)) { call(f, a); };
       if constexpr (single && (prepared_message<F, Parts> && ...)) {
         each_message_prepared<F>(a, body, [&a](const F& f) { (f.prepare(std::as_const(a.part<Parts>())), ...); });
+      } else if constexpr (counts) {
+        (each_message_counted<F>(a, a.part<Parts>(), body), ...);
       } else {
         each_message<F>(a, body);
       }
@@ -175,6 +178,9 @@ struct lambda_form {
   /// Whether a handler can send on.
   template <class F>
   static constexpr bool takes_here = std::is_invocable_v<const F&, Parts&..., here&>;
+  /// Whether a message says which PE sent it.
+  template <class F>
+  static constexpr bool says_sender = takes_here<F> || counts;
 
   template <class F>
   using result_of = std::remove_cvref_t<decltype(call(std::declval<const F&>(), std::declval<arrival&>()))>;
@@ -194,6 +200,11 @@ struct lambda_form {
     [[gnu::always_inline]] static void done(arrival& a, const G& g, const Result&... value) {
       call(g, a, value...);
     }
+    [[gnu::always_inline]] static void all_done(arrival& a, std::size_t count)
+      requires counts
+    {
+      (a.part<Parts>().note_answered(count), ...);
+    }
   };
 };
 
@@ -205,7 +216,7 @@ void here_of<Mailboxes, Parts...>::send(int to, const F& f, std::source_location
   static_assert(Mailbox < Mailboxes, "send: the selector has no such mailbox; the first one is mailbox 0");
   using form = detail::lambda_form<Mailboxes, Parts...>;
   const auto key =
-      detail::key_of(form::template one_way<Mailbox, F>::entry, a_->sender_bits(form::template takes_here<F>));
+      detail::key_of(form::template one_way<Mailbox, F>::entry, a_->sender_bits(form::template says_sender<F>));
   detail::outbound::send(a_->way.to, to, key, f, where);
 }
 template <std::size_t Mailboxes, class... Parts>
@@ -226,7 +237,7 @@ void here_of<Mailboxes, Parts...>::send_through(std::size_t mailbox, int to, con
   using form = detail::lambda_form<Mailboxes, Parts...>;
   if (mailbox >= Mailboxes) detail::refuse_mailbox(a_->way.to, "send_through()", mailbox, *a_->of, where);
   const auto key =
-      detail::key_of(form::template one_way_through<F>(mailbox), a_->sender_bits(form::template takes_here<F>));
+      detail::key_of(form::template one_way_through<F>(mailbox), a_->sender_bits(form::template says_sender<F>));
   detail::outbound::send(a_->way.to, to, key, f, where);
 }
 

@@ -70,6 +70,29 @@ template <class Message, class Body, class Prepare>
   }
 }
 
+/// A part that counts: it is told of which PE handlers have done how many messages, and how many replies have been
+/// processed. A batch is told as a whole, since a count is kept where the handlers' own changes may lie: one by one,
+/// each would wait for the one before.
+template <class Part>
+concept counting_part = requires(Part& part, int from, std::size_t count) {
+  part.note_handled(from, count);
+  part.note_answered(count);
+};
+
+/// The same as each_message(), of a counting part.
+template <class Message, class Part, class Body>
+[[gnu::always_inline]] inline void each_message_counted(arrival& a, Part& part, Body body) {
+  if (!a.routed()) {
+    each_message<Message>(a, body);
+    part.note_handled(a.way.from, static_cast<std::size_t>(a.last - a.first) / sizeof(Message));
+  } else {
+    each_message<Message>(a, [&](const Message& message) {
+      body(message);
+      part.note_handled(a.way.from, 1);
+    });
+  }
+}
+
 /// The same for messages of varying length: body(captures, payload).
 template <class Captures, class Body>
 void each_span(arrival& a, Body body) {

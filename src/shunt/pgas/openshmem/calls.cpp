@@ -52,11 +52,13 @@ decltype(auto) as_integers(void* at, std::size_t bytes, const F& f) {
 }  // namespace
 
 void change(void* at, std::size_t bytes, operation what, std::uint64_t operand, int pe) {
+  world& all = world::here();
+  all.require_pe(pe);
   as_integers(at, bytes, [&]<class T>(T* element) {
     if (what == operation::put) {  // two kinds of messages: the shorter one for the commonest call
-      world::here().send(element, pe, [value = static_cast<T>(operand)](T& x) { x = value; });
+      all.send(element, pe, [value = static_cast<T>(operand)](T& x) { x = value; });
     } else {
-      world::here().send(element, pe, [value = static_cast<T>(operand), what](T& x) { apply_to(x, what, value); });
+      all.send(element, pe, [value = static_cast<T>(operand), what](T& x) { apply_to(x, what, value); });
     }
   });
 }

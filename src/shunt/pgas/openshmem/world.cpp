@@ -30,6 +30,18 @@ struct piece {
   std::byte bytes[Bytes];
 };
 
+/// While it exists, this process has a world.
+class running_program {
+ public:
+  running_program(pe& me, std::span<std::byte> data) : all_(me, data) { world::the_one_ = &all_; }
+  ~running_program() noexcept(false) { world::the_one_ = nullptr; }
+  running_program(const running_program&) = delete;
+  running_program& operator=(const running_program&) = delete;
+
+ private:
+  world all_;
+};
+
 namespace {
 
 std::string text_of(const void* address) {
@@ -51,13 +63,11 @@ constexpr std::size_t stack_of_program = std::size_t{8} << 20;
 /// Bytes that one message of a long put carries at most, so that several of them share a train.
 constexpr std::size_t most_of_a_put = 4096;
 
-world* the_world = nullptr;  // of this process; only its worker's thread touches it
-
 /// SHMEM_SYMMETRIC_SIZE, as the standard calls it.
 std::size_t heap_bytes() {
   const char* const text = std::getenv("SHMEM_SYMMETRIC_SIZE");
   if (text == nullptr) return usual_heap;
-  return parse_bytes("SHMEM_SYMMETRIC_SIZE", text, 4096, std::uint64_t{1} << 46);
+  return parse_bytes("SHMEM_SYMMETRIC_SIZE", text, memory::least_heap, std::uint64_t{1} << 46);
 }
 
 /// Runs a PE's program on a stack of its own, which is as large as that of a main thread. The PE's fiber waits.
@@ -91,24 +101,18 @@ int run_pe(pe& me, std::span<std::byte> data, const std::function<int()>& progra
                                              " PEs in " + std::to_string(me.ranks()) +
                                              " processes; start it by `shunt start --ranks N`, without SHUNT_PES");
   }
-  world all(me, data);
-  the_world = &all;
-  int status = 1;
-  try {
-    status = run_on_large_stack(program);
-  } catch (...) {
-    the_world = nullptr;
-    throw;
-  }
+  const running_program now(me, data);
+  const int status = run_on_large_stack(program);
   if (status != 0 && me.ranks() > 1) {  // the other PEs would wait for this one; a launcher ends them
     std::fflush(nullptr);
     std::_Exit(status_of_failure(status));
   }
-  the_world = nullptr;
   return status == 0 ? 0 : status_of_failure(status);
 }
 
 }  // namespace
+
+constinit world* world::the_one_ = nullptr;
 
 void memory::refuse_private(const void* at) {
   throw usage_error(error_number(968), "the address " + text_of(at) +
@@ -118,6 +122,7 @@ void memory::refuse_private(const void* at) {
 
 world::world(pe& me, std::span<std::byte> data)
     : me_(&me),
+      pes_(static_cast<unsigned>(me.count())),
       heap_(std::make_unique<detail::symmetric_heap>(heap_bytes())),
       memory_(me, std::span(heap_->begin(), heap_->bytes()), data, me.count()),
       messages_(memory_),
@@ -126,13 +131,10 @@ world::world(pe& me, std::span<std::byte> data)
 
 world::~world() noexcept(false) = default;
 
-world& world::here() {
-  if (the_world == nullptr) {
-    throw usage_error(error_number(971),
-                      "a call of OpenSHMEM outside of openshmem::launch(): `shunt-translate loops` "
-                      "writes main() so that it calls that");
-  }
-  return *the_world;
+void world::refuse_outside() {
+  throw usage_error(error_number(971),
+                    "a call of OpenSHMEM outside of openshmem::launch(): `shunt-translate loops` "
+                    "writes main() so that it calls that");
 }
 
 void world::refuse_pe(int pe) const {
@@ -152,7 +154,7 @@ void world::put(void* to, const void* from, std::size_t bytes, int pe) {
     messages_.send(pe, part,
                    [place, sender = std::int64_t{me_->index()}](memory& there, std::span<const std::byte> what) {
                      std::memcpy(&there.at<std::byte>(place), what.data(), what.size());
-                     there.note_handled(static_cast<int>(sender));
+                     there.note_handled(static_cast<int>(sender), 1);
                    });
     place += part.size();
     left = left.subspan(part.size());
@@ -170,10 +172,7 @@ void world::get_pieces(std::byte*& to, std::uint64_t& place, std::size_t& left, 
           std::memcpy(found.bytes, &there.at<std::byte>(place), Bytes);
           return found;
         },
-        [to](memory& mine, const piece<Bytes>& found) {
-          std::memcpy(to, found.bytes, Bytes);
-          mine.note_answered();
-        });
+        [to](memory&, const piece<Bytes>& found) { std::memcpy(to, found.bytes, Bytes); });
   }
 }
 
@@ -198,6 +197,7 @@ void world::quiet() {
   for (int pe = 0; pe != me_->count(); ++pe) {
     const auto index = static_cast<std::size_t>(pe);
     while (confirmed_[index] != sent_[index]) {
+      ++asked_;
       confirmed_[index] =
           messages_.fetch(pe, [asker = me_->index()](const memory& there) { return there.handled(asker); });
     }
@@ -213,6 +213,7 @@ void world::wait_until(const char* call, const std::function<bool()>& ready) { m
 
 /// A round trip to this PE itself, since it makes everything depart as well.
 void world::progress() {
+  ++asked_;
   static_cast<void>(messages_.fetch(me_->index(), [](const memory& there) { return there.answered(); }));
 }
 

@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -62,6 +63,8 @@ class memory {
   memory(std::span<std::byte> heap, std::span<std::byte> data, int pes)
       : begin_{heap.data(), data.data()}, bytes_{heap.size(), data.size()}, handled_(static_cast<std::size_t>(pes)) {}
 
+  static constexpr std::size_t least_heap = 4096;  ///< bytes
+
   /// Where an element lies, on every PE. \throws usage_error for memory that is not symmetric
   [[nodiscard]] std::uint64_t place_of(const void* at, std::size_t bytes) const {
     const auto* const byte = static_cast<const std::byte*>(at);
@@ -72,18 +75,32 @@ class memory {
     if (in_data >= bytes_[1] || bytes > bytes_[1] - in_data) refuse_private(at);
     return in_data | data_bit;
   }
-  /// The element at a place.
+  /// The same of an element that is smaller than any heap.
+  template <class T>
+  [[nodiscard]] std::uint64_t place_of(const T* at) const {
+    static_assert(sizeof(T) <= least_heap);
+    const auto offset = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(at) - begin_[0]);
+    if (offset <= bytes_[0] - sizeof(T)) [[likely]]
+      return offset;
+    return place_of(at, sizeof(T));
+  }
+  /// The element at a place of the heap, among the first 4 GiB.
+  template <class T>
+  [[nodiscard]] T& at(std::uint32_t place) const noexcept {
+    return *reinterpret_cast<T*>(begin_[0] + place);
+  }
+  /// The element at any place.
   template <class T>
   [[nodiscard]] T& at(std::uint64_t place) const noexcept {
     return *reinterpret_cast<T*>(begin_[place >> 63] + (place & ~data_bit));
   }
 
-  /// A message of a PE has been done here.
-  void note_handled(int from) noexcept { ++handled_[static_cast<std::size_t>(from)]; }
+  /// Some messages of a PE have been done here: detail::counting_part.
+  void note_handled(int from, std::size_t count) noexcept { handled_[static_cast<std::size_t>(from)] += count; }
   /// How many of a PE's messages have been done here.
   [[nodiscard]] std::uint64_t handled(int from) const noexcept { return handled_[static_cast<std::size_t>(from)]; }
-  /// An answer has come.
-  void note_answered() noexcept { ++answered_; }
+  /// Some answers have come.
+  void note_answered(std::size_t count) noexcept { answered_ += count; }
   /// \throws usage_error: no PE but this one has such memory
   [[noreturn]] static void refuse_private(const void* at);
   /// Answers that have come.
@@ -109,47 +126,49 @@ class world {
   world& operator=(const world&) = delete;
 
   /// This PE's. \throws usage_error outside of launch()
-  [[nodiscard]] static world& here();
+  [[nodiscard]] static world& here() {
+    if (the_one_ == nullptr) [[unlikely]]
+      refuse_outside();
+    return *the_one_;
+  }
   /// This PE.
   [[nodiscard]] pe& me() const noexcept { return *me_; }
+  /// \throws usage_error for a PE that is not there
+  void require_pe(int pe) const { static_cast<void>(index_of(pe)); }
 
   /// One-sided. change(element) happens on a PE, some time before quiet() or barrier() returns.
   /// \param change  a lambda that takes a T& and captures plain values
   template <class T, class F>
-  void send(T* at, int to, const F& change) {
-    const auto place = memory_->place_of(at, sizeof(T));
-    ++sent_[index_of(to)];
-    if constexpr (std::is_empty_v<F>) {
-      messages_.send(to, [place](memory& there, auto& handled) {
-        F()(there.at<T>(place));
-        there.note_handled(handled.from());
-      });
+  [[gnu::always_inline]] void send(T* at, int to, const F& change,
+                                   const std::source_location where = std::source_location::current()) {
+    const auto place = memory_->place_of(at);
+    if (place >> 32 == 0) [[likely]] {
+      messages_.send(to, change_of<T, std::uint32_t, F>{static_cast<std::uint32_t>(place), change}, where);
     } else {
-      messages_.send(to, [place, change](memory& there, auto& handled) {
-        change(there.at<T>(place));
-        there.note_handled(handled.from());
-      });
+      messages_.send(to, change_of<T, std::uint64_t, F>{place, change}, where);
     }
+    ++sent_[static_cast<unsigned>(to)];  // the message has gone: the PE is there
   }
   /// One-sided. `*into` becomes what change(element) returns on a PE, some time before answered(), quiet() or barrier()
   /// returns. \param change  a lambda that takes a T& and captures plain values
   template <class T, class F, class R>
-  void ask(T* at, int of, const F& change, R* into) {
-    const auto place = memory_->place_of(at, sizeof(T));
-    static_cast<void>(index_of(of));
+  [[gnu::always_inline]] void ask(T* at, int of, const F& change, R* into,
+                                  const std::source_location where = std::source_location::current()) {
+    const auto place = memory_->place_of(at);
+    const auto then = [into](memory&, const R& value) { *into = value; };
+    if (place >> 32 == 0) [[likely]] {
+      messages_.ask(of, question_of<T, std::uint32_t, F, R>{static_cast<std::uint32_t>(place), change}, then, where);
+    } else {
+      messages_.ask(of, question_of<T, std::uint64_t, F, R>{place, change}, then, where);
+    }
     ++asked_;
-    messages_.ask(
-        of, [place, change](const memory& there) -> R { return change(there.at<T>(place)); },
-        [into](memory& mine, const R& value) {
-          *into = value;
-          mine.note_answered();
-        });
   }
   /// One-sided. The same, now: a round trip.
   template <class T, class F>
   [[nodiscard]] auto fetch(T* at, int of, const F& change) {
-    const auto place = memory_->place_of(at, sizeof(T));
+    const auto place = memory_->place_of(at);
     static_cast<void>(index_of(of));
+    ++asked_;
     return messages_.fetch(of, [place, change](const memory& there) { return change(there.at<T>(place)); });
   }
 
@@ -181,33 +200,54 @@ class world {
   [[nodiscard]] bool is_symmetric(const void* at) const noexcept;
 
  private:
+  /// A message, as small as it can be: most elements lie in the first 4 GiB of the heap. \tparam Place  of the element
+  template <class T, class Place, class F>
+  struct change_of {
+    Place place;
+    [[no_unique_address]] F change;
+    void operator()(memory& there) const { change(there.at<T>(place)); }
+  };
+  /// The same with an answer.
+  template <class T, class Place, class F, class R>
+  struct question_of {
+    Place place;
+    [[no_unique_address]] F change;
+    R operator()(const memory& there) const { return change(there.at<T>(place)); }
+  };
+
   [[nodiscard]] std::size_t index_of(int pe) const {
-    const auto index = static_cast<std::size_t>(pe);
-    if (index >= sent_.size()) [[unlikely]]
+    if (static_cast<unsigned>(pe) >= pes_) [[unlikely]]
       refuse_pe(pe);
-    return index;
+    return static_cast<unsigned>(pe);
   }
   [[noreturn]] void refuse_pe(int pe) const;
+  [[noreturn]] static void refuse_outside();
   template <std::size_t Bytes>
   void get_pieces(std::byte*& to, std::uint64_t& place, std::size_t& left, int pe);
 
   pe* me_;
+  unsigned pes_;
   std::unique_ptr<detail::symmetric_heap> heap_;
   symmetric<memory> memory_;
   actor_of<memory> messages_;
   std::vector<std::uint64_t> sent_, confirmed_;  // by PE: messages, and how many of them are known to be done
   std::uint64_t asked_ = 0;
+
+  friend class running_program;
+  static constinit world* the_one_;  // of this process
 };
 
 /// One-sided. world::send() of this PE.
 template <class T, class F>
-void send(T* at, int pe, const F& change) {
-  world::here().send(at, pe, change);
+[[gnu::always_inline]] inline void send(T* at, int pe, const F& change,
+                                        const std::source_location where = std::source_location::current()) {
+  world::here().send(at, pe, change, where);
 }
 /// One-sided. `*into` becomes an element of a PE, some time before answered(), quiet() or a barrier returns.
 template <class T>
-void ask(T* at, int pe, std::remove_const_t<T>* into) {
-  world::here().ask(at, pe, [](const T& element) { return element; }, into);
+[[gnu::always_inline]] inline void ask(T* at, int pe, std::remove_const_t<T>* into,
+                                       const std::source_location where = std::source_location::current()) {
+  world::here().ask(at, pe, [](const T& element) { return element; }, into, where);
 }
 /// Local, but waits: every answer that this PE has asked for has come.
 inline void answered() { world::here().answered(); }
