@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <bale/place.hpp>
 #include <cstdint>
-#include <initializer_list>
 #include <shunt/graph/pieces.hpp>
 #include <shunt/pgas/pe.hpp>
 #include <span>
@@ -81,15 +80,6 @@ void each_piece(const matrix& a, const std::vector<Item>& of_all, std::size_t mo
       f(l, static_cast<ordinal>(at), row.subspan(at, std::min(most, row.size() - at)));
     }
   }
-}
-
-/// A payload with numbers in front: a message of varying length has no other captures in the class form.
-/// \param room  keeps it until the next call
-[[nodiscard]] inline std::span<const ordinal> behind(std::initializer_list<ordinal> front,
-                                                     std::span<const ordinal> payload, std::vector<ordinal>& room) {
-  room.assign(front);
-  room.insert(room.end(), payload.begin(), payload.end());
-  return room;
 }
 
 }  // namespace shunt::apps

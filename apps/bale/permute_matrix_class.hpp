@@ -25,13 +25,13 @@ struct permute_matrix : pgas::selector<permute_matrix, std::array<ordinal, 2>, p
     moved.make_room();
     each_piece(a, renamed, most_items(me, 4) - 2, [&](ordinal l, ordinal at, std::span<const ordinal> piece) {
       const auto [pe, spot] = a.home.where(r[l]);
-      send<2>(pe, behind({spot, at}, piece, message));
+      send<2>(pe, {spot, at}, piece);
     });
     finish();
     return std::move(moved);
   }
   const permutation& c;
   matrix moved;
-  permutation renamed{}, message{};
+  permutation renamed{};
 };
 }  // namespace shunt::apps::class_form

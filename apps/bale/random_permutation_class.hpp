@@ -16,11 +16,11 @@ struct random_permutation : pgas::selector<random_permutation, drawn, pgas::vary
     finish();
     keys.sort(here);
     deal_out(here, me.scan(here.size()), me.count(), most_items(me, 4) - 1,
-             [&](const place& to, auto indices) { send<1>(to.pe, behind({to.spot}, indices, message)); });
+             [&](const place& to, auto indices) { send<1>(to.pe, {to.spot}, indices); });
     finish();
     return std::move(dealt_out);
   }
   std::vector<drawn> here{};
-  permutation dealt_out{}, message{};
+  permutation dealt_out{};
 };
 }  // namespace shunt::apps::class_form

@@ -13,7 +13,7 @@ struct triangle_by_row : pgas::actor<triangle_by_row, pgas::varying<vertex>> {
       const auto row = lower.row(l);
       for (std::size_t at = 1; at < row.size(); ++at) {
         in_pieces(row.first(at), most_items(me, 4) - 1, [&](std::uint32_t, std::span<const vertex> piece) {
-          send(lower.owner(row[at]), behind({lower.local(row[at])}, piece, message));
+          send(lower.owner(row[at]), {lower.local(row[at])}, piece);
         });
       }
     }
@@ -22,6 +22,5 @@ struct triangle_by_row : pgas::actor<triangle_by_row, pgas::varying<vertex>> {
   }
   const rows& lower;
   tally result{};
-  std::vector<vertex> message{};
 };
 }  // namespace shunt::apps::class_form

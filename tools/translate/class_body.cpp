@@ -35,7 +35,6 @@ class writer {
     text_ += "/// The messages of `" + p_.of->variable->getNameAsString() + "` in " + p_.of->outer->getNameAsString() +
              ".\n" + head();
     for (const auto& m : p_.mailboxes) handle(m);
-    behind();
     for (const auto& m : p_.members) {
       text_ += "  " + std::string(m.constant ? "const " : "") + m.type + "& " + m.name + ";\n";
     }
@@ -189,24 +188,6 @@ class writer {
     if (!first.empty() && !comment) all += "\n    " + first;
     if (end == std::string::npos) return all + "\n  }";
     return all + moved(inside.substr(end) + '}', indent, "  ");
-  }
-
-  /// For payloads with captures.
-  void behind() {
-    std::vector<std::string> items;
-    for (const auto& m : p_.mailboxes) {
-      if (m.what.kind != message_kind::payload || m.first.fields.empty()) continue;
-      if (std::ranges::find(items, m.item) != items.end()) continue;
-      items.push_back(m.item);
-      const auto vector = "std::vector<" + m.item + '>';
-      std::string front = "  static " + vector + " behind(", back = "std::span<const " + m.item + "> payload) {\n";
-      const auto column = front.size();
-      front += "std::initializer_list<" + m.item + "> front,";
-      const bool fits = front.size() + back.size() <= line_length;
-      text_ += "  /// The payload of a message, behind what travels in front of it.\n" + front +
-               (fits ? " " : '\n' + std::string(column, ' ')) + back + "    " + vector +
-               " all(front);\n    all.insert(all.end(), payload.begin(), payload.end());\n    return all;\n  }\n";
-    }
   }
 
   const source& s_;

@@ -163,7 +163,7 @@ std::set<std::string> names_of_selector(const source& s) {
       }
     }
   }
-  if (!names.empty()) names.insert({"selector", "actor", "process", "replied", "behind"});
+  if (!names.empty()) names.insert({"selector", "actor", "process", "replied"});
   return names;
 }
 

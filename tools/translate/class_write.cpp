@@ -149,8 +149,7 @@ class rewriter {
     auto items = text(m.what.call->getArg(1));
     if (m.from_letters) items = "std::string_view(" + items + ')';
     if (m.first.fields.empty()) return items;
-    const auto call = m.what.within ? std::string("behind") : name() + ".behind";
-    return call + "({" + values(m.first) + "}, " + items + ')';
+    return '{' + values(m.first) + "}, " + items;
   }
 
   struct argument {

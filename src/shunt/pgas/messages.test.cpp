@@ -131,7 +131,11 @@ struct post : pgas::selector<post, pgas::varying<char>, int, pgas::varying<doubl
     letters.lines.emplace_back(t);
     send<1>(from, static_cast<int>(t.size()));
     const std::vector<double> echo(t.size() % 50, static_cast<double>(t.size()));
-    send<2>(from, echo);
+    if (echo.size() < 2) {
+      send<2>(from, echo);
+    } else {  // the same message, of two pieces
+      send<2>(from, {echo[0], echo[1]}, std::span(echo).subspan(2));
+    }
   }
   void process(int n) { receipts += n; }
   void process(pgas::mailbox_index<2>, std::span<const double> d) {

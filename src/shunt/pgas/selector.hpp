@@ -29,6 +29,7 @@
 #include <array>
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <source_location>
 #include <span>
 #include <string_view>
@@ -148,6 +149,15 @@ class selector {
   void send(int to, std::span<const typename message_of<Mailbox>::item> items,
             const std::source_location where = std::source_location::current()) {
     worker_->out.send_span(pe_, to, key<Mailbox>(), {}, std::as_bytes(items), where);
+  }
+  /// One-sided. The same in one message, `front` before `items`: `send(pe, {row, place}, columns)`.
+  template <std::size_t Mailbox = 0>
+    requires(detail::is_varying<message_of<Mailbox>>)
+  void send(int to, std::initializer_list<typename message_of<Mailbox>::item> front,
+            std::span<const typename message_of<Mailbox>::item> items,
+            const std::source_location where = std::source_location::current()) {
+    const std::span<const typename message_of<Mailbox>::item> first(front.begin(), front.size());
+    worker_->out.send_span(pe_, to, key<Mailbox>(), std::as_bytes(first), std::as_bytes(items), where);
   }
 
   /// One-sided. Request and reply, through a mailbox of asking<Request, Kept, Reply>: Self::process(request) runs on PE
