@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -325,6 +326,25 @@ TEST_CASE("array: where gather() or scatter() refuses an index it has done nothi
     });
     expect(of_one == of_all, std::to_string(of_all));
     for (const int value : a.local()) expect(value == 7);
+  });
+}
+
+TEST_CASE("array: gather() and scatter() take the last element, and refuse any index beyond") {
+  const auto bad =
+      GENERATE(as<std::int64_t>(), 10, 11, std::int64_t{1} << 62, -1, std::numeric_limits<std::int64_t>::min());
+  const auto at = GENERATE(as<std::size_t>(), 0, 1, 4);
+  CAPTURE(bad, at);
+  pgas::run(tiny(3, 2), [&](pgas::pe& me) {
+    pgas::array<int> a(me, 10, 7), none(me, 0);
+    std::vector<std::int64_t> indices(5, 9);
+    std::vector<int> values(5, 8), nothing;
+    pgas::gather(a, indices, values);
+    expect(values == std::vector<int>(5, 7));
+    indices[at] = bad;
+    expect_thrown<shunt::usage_error>([&] { pgas::gather(a, indices, values); });
+    expect_thrown<shunt::usage_error>([&] { pgas::scatter(a, indices, values); });
+    pgas::gather(none, std::vector<int>(), nothing);
+    expect_thrown<shunt::usage_error>([&] { pgas::gather(none, std::vector<int>(1), std::vector<int>(1)); });
   });
 }
 

@@ -134,6 +134,11 @@ struct lambda_form {
     }
   }
 
+  /// Of a counting part: messages of the sender under the handler are done.
+  [[gnu::always_inline]] static void note_handled(arrival& a, std::size_t count) {
+    (a.part<Parts>().note_handled(a.way.from, count), ...);
+  }
+
   template <std::size_t Mailbox, class F>
   struct one_way {
     static void unload(void* what) {
@@ -142,7 +147,7 @@ struct lambda_form {
       if constexpr (single && (prepared_message<F, Parts> && ...)) {
         each_message_prepared<F>(a, body, [&a](const F& f) { (f.prepare(std::as_const(a.part<Parts>())), ...); });
       } else if constexpr (counts) {
-        (each_message_counted<F>(a, a.part<Parts>(), body), ...);
+        each_message_counted<F>(a, body, [&a](std::size_t count) { note_handled(a, count); });
       } else {
         each_message<F>(a, body);
       }
@@ -164,7 +169,10 @@ struct lambda_form {
   struct with_payload {
     static void unload(void* what) {
       auto& a = *static_cast<arrival*>(what);
-      each_span<F>(a, [&a](const F& f, std::span<const std::byte> payload) { call(f, a, view_of<T>(payload)); });
+      each_span<F>(a, [&a](const F& f, std::span<const std::byte> payload) {
+        call(f, a, view_of<T>(payload));
+        if constexpr (counts) note_handled(a, 1);
+      });
     }
     static inline const wire::handler entry{typeid(with_payload),
                                             wire::type_name<F>(),

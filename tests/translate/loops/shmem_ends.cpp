@@ -19,6 +19,14 @@ int main(int argc, char** argv) try {
     shmem_free(block);
   }
   if (how == "far") shmem_long_p(&table[0], 1, shmem_n_pes());
+  if (how == "adds_far") {
+    for (int i = 0; i < 9; ++i) shmem_long_atomic_inc(&table[i], shmem_n_pes());
+  }
+  if (how == "reads_far") {
+    long values[9];
+    for (int i = 0; i < 9; ++i) values[i] = shmem_long_g(&table[i], shmem_n_pes());
+    if (values[0] != 0) return 7;
+  }
   if (how == "some") shmem_long_sum_to_all(&table[0], &table[1], 1, 0, 0, 1, space, work);
   if (how == "returns" && shmem_my_pe() == 1) return 5;
   if (how == "returns_256" && shmem_my_pe() == shmem_n_pes() - 1) return 256;

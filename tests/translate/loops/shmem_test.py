@@ -62,6 +62,9 @@ class Shmem(Translation):
             program = self.compiled(result_of(file), compiler, "-Wall", "-Werror")
             for pes in 1, 2, 4:
                 self.assertEqual(self.answer(program, pes), "all right on %d PEs\n" % pes)
+            # Over two hops a message has a route, and is counted by itself.
+            done = run("env", "SHUNT_HOPS=2", "timeout", "600", SHUNT, "start", "--ranks", 4, program)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "all right on 4 PEs\n", ""))
 
     def test_loops_become_messages_and_all_else_stays(self):
         file = self.copied("shmem.c")
@@ -145,6 +148,8 @@ class Shmem(Translation):
                 ("frees", 1, 2, "no block of symmetric memory begins there"), ("twice", 1, 2, "or it is free already"),
                 ("returns_256", 1, 1, ""), ("returns_256", 2, 1, ""), ("exits_512", 1, 1, ""), ("exits_512", 2, 1, ""),
                 ("far", 1, 2, "PE 1: the program has PEs 0..0"),
+                ("adds_far", 1, 1, "send to PE 1, but the job has PEs 0..0 (%s:" % result_of(file)),
+                ("reads_far", 1, 1, "send to PE 1, but the job has PEs 0..0 (%s:" % result_of(file)),
                 ("some", 2, None, "an active set of 1 PEs"), ("returns", 2, 5, ""), ("exits", 2, 6, ""),
                 ("ends", 2, 0, ""), ("throws", 2, None, "thrown by the program"), ("nothing", 2, 0, "")):
             done = run("timeout", "600", SHUNT, "start", "--ranks", ranks, program, word)

@@ -70,25 +70,24 @@ template <class Message, class Body, class Prepare>
   }
 }
 
-/// A part that counts: it is told of which PE handlers have done how many messages, and how many replies have been
-/// processed. A batch is told as a whole, since a count is kept where the handlers' own changes may lie: one by one,
+/// Whether a part counts: `part.note_handled(from, count)` is then told how many messages of a PE have been done, and
+/// `part.note_answered(count)` how many replies. Only where a type asks for it by a specialization; a user's type may
+/// have functions of these names. Messages of one length are told by the batch: counts lie in memory, and one by one
 /// each would wait for the one before.
 template <class Part>
-concept counting_part = requires(Part& part, int from, std::size_t count) {
-  part.note_handled(from, count);
-  part.note_answered(count);
-};
+inline constexpr bool counting_part = false;
 
-/// The same as each_message(), of a counting part.
-template <class Message, class Part, class Body>
-[[gnu::always_inline]] inline void each_message_counted(arrival& a, Part& part, Body body) {
+/// The same as each_message(); calls done(count) when so many messages have been done. A message with a route has a
+/// part of its own, which is known when its turn comes, and no earlier.
+template <class Message, class Body, class Done>
+[[gnu::always_inline]] inline void each_message_counted(arrival& a, Body body, Done done) {
   if (!a.routed()) {
     each_message<Message>(a, body);
-    part.note_handled(a.way.from, static_cast<std::size_t>(a.last - a.first) / sizeof(Message));
+    done(static_cast<std::size_t>(a.last - a.first) / sizeof(Message));
   } else {
     each_message<Message>(a, [&](const Message& message) {
       body(message);
-      part.note_handled(a.way.from, 1);
+      done(1);
     });
   }
 }

@@ -144,18 +144,16 @@ void world::refuse_pe(int pe) const {
 
 void world::put(void* to, const void* from, std::size_t bytes, int pe) {
   if (bytes == 0) return;
-  const auto index = index_of(pe);
+  require_pe(pe);
   auto place = memory_->place_of(to, bytes);
   const auto most = std::min(most_of_a_put, me_->train_bytes() / 2);
   auto left = std::span(static_cast<const std::byte*>(from), bytes);
   while (!left.empty()) {
     const auto part = left.first(std::min(left.size(), most));
-    ++sent_[index];
-    messages_.send(pe, part,
-                   [place, sender = std::int64_t{me_->index()}](memory& there, std::span<const std::byte> what) {
-                     std::memcpy(&there.at<std::byte>(place), what.data(), what.size());
-                     there.note_handled(static_cast<int>(sender), 1);
-                   });
+    ++sent_[static_cast<unsigned>(pe)];
+    messages_.send(pe, part, [place](memory& there, std::span<const std::byte> what) {
+      std::memcpy(&there.at<std::byte>(place), what.data(), what.size());
+    });
     place += part.size();
     left = left.subspan(part.size());
   }
@@ -179,7 +177,7 @@ void world::get_pieces(std::byte*& to, std::uint64_t& place, std::size_t& left, 
 /// Answers have a fixed length: long pieces first, then shorter ones.
 void world::get(void* to, const void* from, std::size_t bytes, int pe) {
   if (bytes == 0) return;
-  static_cast<void>(index_of(pe));
+  require_pe(pe);
   auto place = memory_->place_of(from, bytes);
   auto* at = static_cast<std::byte*>(to);
   get_pieces<256>(at, place, bytes, pe);
@@ -197,9 +195,7 @@ void world::quiet() {
   for (int pe = 0; pe != me_->count(); ++pe) {
     const auto index = static_cast<std::size_t>(pe);
     while (confirmed_[index] != sent_[index]) {
-      ++asked_;
-      confirmed_[index] =
-          messages_.fetch(pe, [asker = me_->index()](const memory& there) { return there.handled(asker); });
+      confirmed_[index] = fetch_of(pe, [asker = me_->index()](const memory& there) { return there.handled(asker); });
     }
   }
 }
@@ -213,8 +209,7 @@ void world::wait_until(const char* call, const std::function<bool()>& ready) { m
 
 /// A round trip to this PE itself, since it makes everything depart as well.
 void world::progress() {
-  ++asked_;
-  static_cast<void>(messages_.fetch(me_->index(), [](const memory& there) { return there.answered(); }));
+  static_cast<void>(fetch_of(me_->index(), [](const memory& there) { return there.answered(); }));
 }
 
 void world::send_end(int pe) {

@@ -49,9 +49,14 @@ namespace shunt {
 inline namespace v1 {
 namespace pgas {
 
+namespace openshmem {
+class memory;
+}
 namespace detail {
 class symmetric_heap;
-}
+template <>
+inline constexpr bool counting_part<openshmem::memory> = true;
+}  // namespace detail
 
 /// OpenSHMEM over messages.
 namespace openshmem {
@@ -59,11 +64,11 @@ namespace openshmem {
 /// The symmetric memory of one PE.
 class memory {
  public:
+  static constexpr std::size_t least_heap = 4096;  ///< bytes of a heap
+
   /// \param heap  of this PE \param data  of the program's file \param pes  of the job
   memory(std::span<std::byte> heap, std::span<std::byte> data, int pes)
       : begin_{heap.data(), data.data()}, bytes_{heap.size(), data.size()}, handled_(static_cast<std::size_t>(pes)) {}
-
-  static constexpr std::size_t least_heap = 4096;  ///< bytes
 
   /// Where an element lies, on every PE. \throws usage_error for memory that is not symmetric
   [[nodiscard]] std::uint64_t place_of(const void* at, std::size_t bytes) const {
@@ -95,7 +100,7 @@ class memory {
     return *reinterpret_cast<T*>(begin_[place >> 63] + (place & ~data_bit));
   }
 
-  /// Some messages of a PE have been done here: detail::counting_part.
+  /// Messages of a PE have been done here: detail::counting_part.
   void note_handled(int from, std::size_t count) noexcept { handled_[static_cast<std::size_t>(from)] += count; }
   /// How many of a PE's messages have been done here.
   [[nodiscard]] std::uint64_t handled(int from) const noexcept { return handled_[static_cast<std::size_t>(from)]; }
@@ -134,7 +139,10 @@ class world {
   /// This PE.
   [[nodiscard]] pe& me() const noexcept { return *me_; }
   /// \throws usage_error for a PE that is not there
-  void require_pe(int pe) const { static_cast<void>(index_of(pe)); }
+  void require_pe(int pe) const {
+    if (static_cast<unsigned>(pe) >= pes_) [[unlikely]]
+      refuse_pe(pe);
+  }
 
   /// One-sided. change(element) happens on a PE, some time before quiet() or barrier() returns.
   /// \param change  a lambda that takes a T& and captures plain values
@@ -167,9 +175,8 @@ class world {
   template <class T, class F>
   [[nodiscard]] auto fetch(T* at, int of, const F& change) {
     const auto place = memory_->place_of(at);
-    static_cast<void>(index_of(of));
-    ++asked_;
-    return messages_.fetch(of, [place, change](const memory& there) { return change(there.at<T>(place)); });
+    require_pe(of);
+    return fetch_of(of, [place, change](const memory& there) { return change(there.at<T>(place)); });
   }
 
   /// One-sided. `bytes` bytes go to a PE. \param from  may be changed when it returns
@@ -215,13 +222,14 @@ class world {
     R operator()(const memory& there) const { return change(there.at<T>(place)); }
   };
 
-  [[nodiscard]] std::size_t index_of(int pe) const {
-    if (static_cast<unsigned>(pe) >= pes_) [[unlikely]]
-      refuse_pe(pe);
-    return static_cast<unsigned>(pe);
-  }
   [[noreturn]] void refuse_pe(int pe) const;
   [[noreturn]] static void refuse_outside();
+  /// A round trip, whose answer counts as others do.
+  template <class F>
+  [[nodiscard]] auto fetch_of(int pe, const F& question) {
+    ++asked_;
+    return messages_.fetch(pe, question);
+  }
   template <std::size_t Bytes>
   void get_pieces(std::byte*& to, std::uint64_t& place, std::size_t& left, int pe);
 
