@@ -1,6 +1,7 @@
 // Requests, their replies, payloads, and messages that are values.
 #include <shunt/pgas.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,11 +19,12 @@ struct plain_note {
   int number;
 };
 
-struct log : pgas::selector<log, note, plain_note, pgas::varying<char>> {
+struct log : pgas::selector<log, note, plain_note, pgas::varying<char>, pgas::varying<const char*>> {
   explicit log(pgas::pe& me) : selector(me) {}
   void process(note n) { seen += n.number; }
   void process(plain_note n) { seen += n.number; }
   void process(std::string_view text) { seen += static_cast<long>(text.size()); }
+  void process(std::span<const char* const> texts) { seen += static_cast<long>(texts.size()); }
   long seen = 0;
 };
 
@@ -63,6 +65,9 @@ void values(pgas::pe& me) {
   l.send<0>(0, {"text", 1});  // wrong: the message of send() has the type note
   l.send<1>(0, {"text", 1});
   l.send<2>(0, std::span<const char>("text", 4));
+  l.send<2>(0, {'a', ' '}, std::span<const char>("text", 4));
+  const char* const texts[] = {"a", "b"};
+  l.send<3>(0, {"front"}, std::span<const char* const>(texts));  // wrong: the payload's items of type
   l.finish();
 }
 

@@ -54,8 +54,10 @@ class memory;
 }
 namespace detail {
 class symmetric_heap;
+#ifndef DOXYGEN  // which takes a full specialization for a symbol without a declaration
 template <>
 inline constexpr bool counting_part<openshmem::memory> = true;
+#endif
 }  // namespace detail
 
 /// OpenSHMEM over messages.
