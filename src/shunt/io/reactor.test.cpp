@@ -247,10 +247,10 @@ TEST_CASE("reactor: an idle process sleeps until its time is over") {
     expect_failure(io::errc::timed_out, [&, s = &one] { s->read_some(into, 1ms); });
     const shunt::testing::idle_workers idle;
     expect(idle.falls_asleep(1));
-    const auto slept_before = idle.sleeps();
-    const int before = of_each[0].polls + of_each[1].polls;
     // Where the system keeps the thread from running for so long, the time is over before the worker sleeps.
     do {
+      const auto slept_before = idle.sleeps();
+      const int before = of_each[0].polls + of_each[1].polls;
       expect_failure(io::errc::timed_out, [&, s = &one] { s->read_some(into, 100ms); });
       polls = of_each[0].polls + of_each[1].polls - before;
       sleeps = idle.sleeps() - slept_before;
