@@ -122,9 +122,7 @@ class captures {
     const auto type = callee->getParamDecl(which)->getType().getNonReferenceType();
     const auto* record = class_of(type);
     const auto name = full_name(record);
-    // What stands in front of a payload is copied with it: send(pe, {row, place}, columns).
-    if (name == "std::span" || name == "std::basic_string_view" || name == "std::initializer_list")
-      return look_at_items(type, sending_.message);
+    if (name == "std::span" || name == "std::basic_string_view") return look_at_items(type, sending_.message);
     std::string by;
     if (!points(type, by)) return;
     say(sending_.message->getBeginLoc(), "the message of " + call() + " has the type " + spelled(type) +

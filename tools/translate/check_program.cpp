@@ -30,6 +30,7 @@ constexpr auto shapes = std::to_array<shape>({
     {"pgas::here_of::send", 3, 1, -1, -1, -1},
     {"pgas::here_of::send", 4, 2, -1, 1, -1},
     {"pgas::here_of::send_through", 0, 2, -1, -1, -1},
+    {"pgas::selector::send", 4, -1, -1, 2, -1},  // what stands in front of the items has their type
     {"pgas::selector::send", 0, -1, -1, -1, 1},
     {"pgas::selector::send_through", 0, -1, -1, -1, 2},
     {"pgas::selector::ask", 0, -1, -1, -1, 1},
