@@ -208,11 +208,6 @@ struct lambda_form {
     [[gnu::always_inline]] static void done(arrival& a, const G& g, const Result&... value) {
       call(g, a, value...);
     }
-    [[gnu::always_inline]] static void all_done(arrival& a, std::size_t count)
-      requires counts
-    {
-      (a.part<Parts>().note_answered(count), ...);
-    }
   };
 };
 

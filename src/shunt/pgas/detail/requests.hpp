@@ -12,8 +12,7 @@
 ///
 /// A Policy says: types `ask`, `then`, `result` (void: the reply says only that it is done);
 /// `result answer(arrival&, const ask&)`; `void done(arrival&, const then&, const result&)` (or without a result);
-/// `pure`: answer() cannot send; the name, the mailbox and the owner of its handlers. It may say
-/// `void all_done(arrival&, std::size_t)`, which is called with the number of replies that are done.
+/// `pure`: answer() cannot send; the name, the mailbox and the owner of its handlers.
 #pragma once
 
 #include <algorithm>
@@ -70,10 +69,6 @@ class requests {
     } else {
       Policy::done(a, t, r);
     }
-  }
-
-  [[gnu::always_inline]] static void count(arrival& a, std::size_t replies) {
-    if constexpr (requires { Policy::all_done(a, replies); }) Policy::all_done(a, replies);
   }
 
   // --- continuations kept at home ---
@@ -136,13 +131,11 @@ class requests {
     if (!w.facts.routed(wire::requests)) {
       const auto* const kept = reinterpret_cast<const then*>(continuations) + batch.first;
       for (std::uint32_t i = 0; i < batch.count; ++i) done(a, kept[i], replies[i]);
-      count(a, batch.count);
     } else {
       const auto* const kept = reinterpret_cast<const wire::routed_message<then>*>(continuations) + batch.first;
       for (std::uint32_t i = 0; i < batch.count; ++i) {
         a.way = kept[i].way;
         done(a, kept[i].message, replies[i]);
-        count(a, 1);
       }
     }
     a.out->requests_answered(batch.request_id, batch.count);
@@ -169,10 +162,7 @@ class requests {
   }
   static void unload_responses(void* what) {
     auto& a = *static_cast<arrival*>(what);
-    each_message<response>(a, [&a](const response& r) {
-      done(a, r.kept, r.value);
-      count(a, 1);
-    });
+    each_message<response>(a, [&a](const response& r) { done(a, r.kept, r.value); });
   }
 
   static inline const wire::handler kept_reply{typeid(kept_replies),

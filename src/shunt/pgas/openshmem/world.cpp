@@ -33,8 +33,14 @@ struct piece {
 /// While it exists, this process has a world.
 class running_program {
  public:
-  running_program(pe& me, std::span<std::byte> data) : all_(me, data) { world::the_one_ = &all_; }
-  ~running_program() noexcept(false) { world::the_one_ = nullptr; }
+  running_program(pe& me, std::span<std::byte> data) : all_(me, data) {
+    world::the_one_ = &all_;
+    world::near_ = all_.routed_ ? world::near_heap() : world::near_heap::of(*all_.heap_);
+  }
+  ~running_program() noexcept(false) {
+    world::near_ = {};
+    world::the_one_ = nullptr;
+  }
   running_program(const running_program&) = delete;
   running_program& operator=(const running_program&) = delete;
 
@@ -113,6 +119,12 @@ int run_pe(pe& me, std::span<std::byte> data, const std::function<int()>& progra
 }  // namespace
 
 constinit world* world::the_one_ = nullptr;
+constinit world::near_heap world::near_;
+
+world::near_heap world::near_heap::of(const detail::symmetric_heap& heap) noexcept {
+  static_assert(largest_element < memory::least_heap);
+  return {heap.begin(), std::min(heap.bytes(), std::size_t{1} << 32) - largest_element};
+}
 
 void memory::refuse_private(const void* at) {
   throw usage_error(error_number(968), "the address " + text_of(at) +
@@ -126,6 +138,8 @@ world::world(pe& me, std::span<std::byte> data)
       heap_(std::make_unique<detail::symmetric_heap>(heap_bytes())),
       memory_(me, std::span(heap_->begin(), heap_->bytes()), data, me.count()),
       messages_(memory_),
+      questions_(memory_),
+      routed_(me.home().facts.hops != 1),
       sent_(static_cast<std::size_t>(me.count())),
       confirmed_(sent_) {}
 
@@ -150,10 +164,10 @@ void world::put(void* to, const void* from, std::size_t bytes, int pe) {
   auto left = std::span(static_cast<const std::byte*>(from), bytes);
   while (!left.empty()) {
     const auto part = left.first(std::min(left.size(), most));
-    ++sent_[static_cast<unsigned>(pe)];
     messages_.send(pe, part, [place](memory& there, std::span<const std::byte> what) {
       std::memcpy(&there.at<std::byte>(place), what.data(), what.size());
     });
+    note_sent(pe);
     place += part.size();
     left = left.subspan(part.size());
   }
@@ -162,8 +176,7 @@ void world::put(void* to, const void* from, std::size_t bytes, int pe) {
 template <std::size_t Bytes>
 void world::get_pieces(std::byte*& to, std::uint64_t& place, std::size_t& left, int pe) {
   for (; left >= Bytes; to += Bytes, place += Bytes, left -= Bytes) {
-    ++asked_;
-    messages_.ask(
+    questions_.ask(
         pe,
         [place](const memory& there) {
           piece<Bytes> found;
@@ -187,29 +200,43 @@ void world::get(void* to, const void* from, std::size_t bytes, int pe) {
 }
 
 void world::answered() {
-  me_->home().until("answered()", [this] { return memory_->answered() == asked_; });
+  auto& home = me_->home();
+  home.out.close_batches();  // whose questions count from then on
+  const auto& questions = *detail::end_of::changes(questions_).of;
+  home.until("answered()", [&questions] { return questions.unanswered == 0; });
+}
+
+// Trains that go straight to a worker go to its only PE.
+std::uint64_t world::sent_to(int pe) noexcept {
+  const auto index = static_cast<std::size_t>(pe);
+  return routed_ ? sent_[index] : detail::end_of::changes(messages_).of->mailboxes.front().sent[0][index];
 }
 
 void world::quiet() {
   answered();
   for (int pe = 0; pe != me_->count(); ++pe) {
-    const auto index = static_cast<std::size_t>(pe);
-    while (confirmed_[index] != sent_[index]) {
-      confirmed_[index] = fetch_of(pe, [asker = me_->index()](const memory& there) { return there.handled(asker); });
+    auto& confirmed = confirmed_[static_cast<std::size_t>(pe)];
+    while (confirmed != sent_to(pe)) {
+      confirmed = questions_.fetch(pe, [asker = me_->index()](const memory& there) { return there.handled(asker); });
     }
   }
 }
 
+/// What comes between the end of finish() and its return waits, and this PE's fiber goes on: all counts begin anew at
+/// the same point of the program.
 void world::barrier() {
+  answered();
   messages_.finish();
-  confirmed_ = sent_;
+  memory_->note_barrier();
+  std::fill(sent_.begin(), sent_.end(), 0);
+  std::fill(confirmed_.begin(), confirmed_.end(), 0);
 }
 
 void world::wait_until(const char* call, const std::function<bool()>& ready) { me_->home().until(call, ready); }
 
 /// A round trip to this PE itself, since it makes everything depart as well.
 void world::progress() {
-  static_cast<void>(fetch_of(me_->index(), [](const memory& there) { return there.answered(); }));
+  static_cast<void>(questions_.fetch(me_->index(), [](const memory& there) { return there.handled(0); }));
 }
 
 void world::send_end(int pe) {

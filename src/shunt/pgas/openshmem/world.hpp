@@ -15,8 +15,11 @@
 /// Invariants
 ///   world.W1  Only the worker's thread touches a world, and its memory's counts.
 ///   world.W2  A place means the same on each PE: all of them run one file, and call shmem_malloc() alike.
-///   world.W3  sent_[p] counts the messages to PE p that nothing answers, handled(q) those of PE q that have been done
-///             here. When the two are equal at all PEs, quiet() returns.
+///   world.W3  sent_to(p) counts the messages to PE p since the last barrier(), handled(q) those of PE q that have been
+///             done here since then. When the two are equal at all PEs, quiet() returns. Questions are none of them:
+///             they go through an actor of their own, which counts its answers.
+///   world.W4  Messages themselves change no count: batches do, at both ends. Where messages have routes, a batch has
+///             those for several PEs, so near_ is empty, and send() counts.
 ///
 /// What a PE does to its own memory, and what others ask for, happens in one order: handlers run while the program
 /// waits or sends, never beside it. So nothing here is atomic to the processor, and every operation is atomic.
@@ -24,6 +27,7 @@
 /// Source: OpenSHMEM 1.4 and 1.5, openshmem.org.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -104,14 +108,12 @@ class memory {
 
   /// Messages of a PE have been done here: detail::counting_part.
   void note_handled(int from, std::size_t count) noexcept { handled_[static_cast<std::size_t>(from)] += count; }
-  /// How many of a PE's messages have been done here.
+  /// How many of a PE's messages have been done here since the last barrier.
   [[nodiscard]] std::uint64_t handled(int from) const noexcept { return handled_[static_cast<std::size_t>(from)]; }
-  /// Some answers have come.
-  void note_answered(std::size_t count) noexcept { answered_ += count; }
+  /// Every message has been done, on all PEs.
+  void note_barrier() noexcept { std::fill(handled_.begin(), handled_.end(), 0); }
   /// \throws usage_error: no PE but this one has such memory
   [[noreturn]] static void refuse_private(const void* at);
-  /// Answers that have come.
-  [[nodiscard]] std::uint64_t answered() const noexcept { return answered_; }
 
  private:
   static constexpr std::uint64_t data_bit = std::uint64_t{1} << 63;
@@ -119,7 +121,6 @@ class memory {
   std::byte* begin_[2];
   std::size_t bytes_[2];
   std::vector<std::uint64_t> handled_;
-  std::uint64_t answered_ = 0;
 };
 
 /// What a PE's program knows of OpenSHMEM: launch() makes it.
@@ -149,36 +150,34 @@ class world {
   /// One-sided. change(element) happens on a PE, some time before quiet() or barrier() returns.
   /// \param change  a lambda that takes a T& and captures plain values
   template <class T, class F>
-  [[gnu::always_inline]] void send(T* at, int to, const F& change,
-                                   const std::source_location where = std::source_location::current()) {
-    const auto place = memory_->place_of(at);
-    if (place >> 32 == 0) [[likely]] {
-      messages_.send(to, change_of<T, std::uint32_t, F>{static_cast<std::uint32_t>(place), change}, where);
+  [[gnu::always_inline]] static void send(T* at, int to, const F& change,
+                                          const std::source_location where = std::source_location::current()) {
+    if (const auto offset = near_.offset_of(at); near_.has(offset)) [[likely]] {
+      the_one_->messages_.send(to, change_of<T, std::uint32_t, F>{static_cast<std::uint32_t>(offset), change}, where);
     } else {
-      messages_.send(to, change_of<T, std::uint64_t, F>{place, change}, where);
+      here().send_far(at, to, change, where);
     }
-    ++sent_[static_cast<unsigned>(to)];  // the message has gone: the PE is there
   }
   /// One-sided. `*into` becomes what change(element) returns on a PE, some time before answered(), quiet() or barrier()
   /// returns. \param change  a lambda that takes a T& and captures plain values
   template <class T, class F, class R>
-  [[gnu::always_inline]] void ask(T* at, int of, const F& change, R* into,
-                                  const std::source_location where = std::source_location::current()) {
-    const auto place = memory_->place_of(at);
+  [[gnu::always_inline]] static void ask(T* at, int of, const F& change, R* into,
+                                         const std::source_location where = std::source_location::current()) {
     const auto then = [into](memory&, const R& value) { *into = value; };
-    if (place >> 32 == 0) [[likely]] {
-      messages_.ask(of, question_of<T, std::uint32_t, F, R>{static_cast<std::uint32_t>(place), change}, then, where);
+    if (const auto offset = near_.offset_of(at); near_.has(offset)) [[likely]] {
+      the_one_->questions_.ask(of, question_of<T, std::uint32_t, F, R>{static_cast<std::uint32_t>(offset), change},
+                               then, where);
     } else {
-      messages_.ask(of, question_of<T, std::uint64_t, F, R>{place, change}, then, where);
+      const auto place = here().memory_->place_of(at);
+      the_one_->questions_.ask(of, question_of<T, std::uint64_t, F, R>{place, change}, then, where);
     }
-    ++asked_;
   }
   /// One-sided. The same, now: a round trip.
   template <class T, class F>
   [[nodiscard]] auto fetch(T* at, int of, const F& change) {
     const auto place = memory_->place_of(at);
     require_pe(of);
-    return fetch_of(of, [place, change](const memory& there) { return change(there.at<T>(place)); });
+    return questions_.fetch(of, [place, change](const memory& there) { return change(there.at<T>(place)); });
   }
 
   /// One-sided. `bytes` bytes go to a PE. \param from  may be changed when it returns
@@ -224,14 +223,36 @@ class world {
     R operator()(const memory& there) const { return change(there.at<T>(place)); }
   };
 
+  /// Where most elements lie: the heap's first 4 GiB, but for its end. Empty where there is no world.
+  struct near_heap {
+    static constexpr std::size_t largest_element = 64;  ///< bytes
+
+    const std::byte* begin = nullptr;
+    std::size_t bytes = 0;
+
+    [[nodiscard]] static near_heap of(const detail::symmetric_heap& heap) noexcept;
+    template <class T>
+    [[nodiscard]] std::size_t offset_of(const T* at) const noexcept {
+      static_assert(sizeof(T) <= largest_element);
+      return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(at) - begin);
+    }
+    [[nodiscard]] bool has(std::size_t offset) const noexcept { return offset < bytes; }
+  };
+
+  /// A message that names its element by eight bytes.
+  template <class T, class F>
+  void send_far(T* at, int to, const F& change, const std::source_location where) {
+    messages_.send(to, change_of<T, std::uint64_t, F>{memory_->place_of(at), change}, where);
+    note_sent(to);
+  }
+  /// The message has gone, so the PE is there.
+  void note_sent(int to) noexcept {
+    if (routed_) ++sent_[static_cast<std::size_t>(to)];
+  }
+  /// Messages for a PE since the last barrier(), of closed batches.
+  [[nodiscard]] std::uint64_t sent_to(int pe) noexcept;
   [[noreturn]] void refuse_pe(int pe) const;
   [[noreturn]] static void refuse_outside();
-  /// A round trip, whose answer counts as others do.
-  template <class F>
-  [[nodiscard]] auto fetch_of(int pe, const F& question) {
-    ++asked_;
-    return messages_.fetch(pe, question);
-  }
   template <std::size_t Bytes>
   void get_pieces(std::byte*& to, std::uint64_t& place, std::size_t& left, int pe);
 
@@ -239,25 +260,27 @@ class world {
   unsigned pes_;
   std::unique_ptr<detail::symmetric_heap> heap_;
   symmetric<memory> memory_;
-  actor_of<memory> messages_;
-  std::vector<std::uint64_t> sent_, confirmed_;  // by PE: messages, and how many of them are known to be done
-  std::uint64_t asked_ = 0;
+  actor_of<memory> messages_, questions_;
+  bool routed_;                           // messages have routes
+  std::vector<std::uint64_t> sent_;       // by PE, where messages have routes
+  std::vector<std::uint64_t> confirmed_;  // by PE: of its messages since the last barrier() so many are done
 
   friend class running_program;
   static constinit world* the_one_;  // of this process
+  static constinit near_heap near_;  // of the_one_
 };
 
 /// One-sided. world::send() of this PE.
 template <class T, class F>
 [[gnu::always_inline]] inline void send(T* at, int pe, const F& change,
                                         const std::source_location where = std::source_location::current()) {
-  world::here().send(at, pe, change, where);
+  world::send(at, pe, change, where);
 }
 /// One-sided. `*into` becomes an element of a PE, some time before answered(), quiet() or a barrier returns.
 template <class T>
 [[gnu::always_inline]] inline void ask(T* at, int pe, std::remove_const_t<T>* into,
                                        const std::source_location where = std::source_location::current()) {
-  world::here().ask(at, pe, [](const T& element) { return element; }, into, where);
+  world::ask(at, pe, [](const T& element) { return element; }, into, where);
 }
 /// Local, but waits: every answer that this PE has asked for has come.
 inline void answered() { world::here().answered(); }
@@ -293,7 +316,7 @@ template <class T>
       using bits = std::make_unsigned_t<T>;
       return std::exchange(element, static_cast<T>(static_cast<bits>(element) + static_cast<bits>(value)));
     };
-    world::here().ask(of[k].at, of[k].pe, change, &all[k]);
+    world::ask(of[k].at, of[k].pe, change, &all[k]);
   }
   answered();
   return all;
