@@ -92,6 +92,29 @@ static void single_elements(int me, int pes) {
   free(reals);
 }
 
+static void all_at_least(const long* sums, long least, int pe) {
+  long there[SIZE];
+  shmem_getmem(there, sums, sizeof there, pe);
+  for (int i = 0; i < SIZE; ++i) expect("sum below what has been added", there[i] < least, 0);
+}
+
+/* A third PE sees what shmem_quiet() has waited for: a PE adds to the next one, and tells the one behind that. Counts of
+   messages begin anew at every second round's barrier. */
+static void what_is_told_has_been_done(int me, int pes) {
+  static long told;
+  long* sums = shmem_calloc(SIZE, sizeof *sums);
+  for (long round = 1; round <= 20; ++round) {
+    for (int i = 0; i < SIZE; ++i) shmem_long_atomic_add(&sums[i], round, (me + 1) % pes);
+    shmem_quiet();
+    shmem_long_p(&told, round, (me + 2) % pes);
+    shmem_long_wait_until(&told, SHMEM_CMP_GE, round);
+    all_at_least(sums, round * (round + 1) / 2, (me + pes - 1) % pes);
+    if (round % 2 == 0) shmem_barrier_all();
+  }
+  for (int i = 0; i < SIZE; ++i) expect("sums of all rounds", sums[i], 210);
+  shmem_free(sums);
+}
+
 /* What stands in no loop, or waits: it stays as it is. */
 static void other_calls(int me, int pes) {
   static long source[4], sums[4], all[64], work[SHMEM_REDUCE_SYNC_SIZE], space[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
@@ -184,6 +207,7 @@ int main(int argc, char** argv) {
   shmem_long_sum_to_all(&sum, &one, 1, 0, 0, pes, space, work);
   expect("triangles", sum, 220);
   single_elements(me, pes);
+  what_is_told_has_been_done(me, pes);
   other_calls(me, pes);
   if (me == 0 && !wrong) printf("all right on %d PEs\n", pes);
   shmem_finalize();
