@@ -98,8 +98,8 @@ static void all_at_least(const long* sums, long least, int pe) {
   for (int i = 0; i < SIZE; ++i) expect("sum below what has been added", there[i] < least, 0);
 }
 
-/* A third PE sees what shmem_quiet() has waited for: a PE adds to the next one, and tells the one behind that. Counts of
-   messages begin anew at every second round's barrier. */
+/* A third PE sees what shmem_quiet() has waited for: a PE adds to the next one, and tells the one behind that.
+   Counts of messages begin anew at every second round's barrier. */
 static void what_is_told_has_been_done(int me, int pes) {
   static long told;
   long* sums = shmem_calloc(SIZE, sizeof *sums);
@@ -113,6 +113,30 @@ static void what_is_told_has_been_done(int me, int pes) {
   }
   for (int i = 0; i < SIZE; ++i) expect("sums of all rounds", sums[i], 210);
   shmem_free(sums);
+}
+
+static char letter_at(int pe, size_t i) { return (char)('a' + (i + (size_t)pe) % 26); }
+
+static void read_letters(const char* letters, size_t first, size_t n, int pe) {
+  char* there = calloc(1, n + 1);
+  shmem_getmem(there, letters + first, n, pe);
+  size_t right = 0;
+  while (right < n && there[right] == letter_at(pe, first + right)) ++right;
+  expect("letters that were read", (long)right, (long)n);
+  expect("the byte behind them", there[n], 0);
+  free(there);
+}
+
+/* Reads of all lengths: of an item's, of one message's, and longer ones. */
+static void lengths(int me, int pes) {
+  enum { most = 20000 };
+  char* letters = shmem_malloc(most);
+  for (size_t i = 0; i < most; ++i) letters[i] = letter_at(me, i);
+  shmem_barrier_all();
+  for (size_t n = 0; n <= 40; ++n) read_letters(letters, n, n, (me + 1) % pes);
+  for (size_t n = 4094; n <= 4098; ++n) read_letters(letters, 1, n, (me + 1) % pes);
+  read_letters(letters, 0, most, (me + 2) % pes);
+  shmem_free(letters);
 }
 
 /* What stands in no loop, or waits: it stays as it is. */
@@ -208,6 +232,7 @@ int main(int argc, char** argv) {
   expect("triangles", sum, 220);
   single_elements(me, pes);
   what_is_told_has_been_done(me, pes);
+  lengths(me, pes);
   other_calls(me, pes);
   if (me == 0 && !wrong) printf("all right on %d PEs\n", pes);
   shmem_finalize();

@@ -24,9 +24,9 @@ inline namespace v1 {
 namespace pgas {
 namespace openshmem {
 
-/// Some bytes that an answer carries.
+/// What an answer carries.
 template <std::size_t Bytes>
-struct piece {
+struct some_bytes {
   std::byte bytes[Bytes];
 };
 
@@ -68,6 +68,8 @@ constexpr std::size_t usual_heap = std::size_t{1} << 30;
 constexpr std::size_t stack_of_program = std::size_t{8} << 20;
 /// Bytes that one message of a long put carries at most, so that several of them share a train.
 constexpr std::size_t most_of_a_put = 4096;
+/// Bytes of an answer. The shortest trains, of 256 bytes, hold half of it with a head.
+constexpr std::size_t longest_answer = 256;
 
 /// SHMEM_SYMMETRIC_SIZE, as the standard calls it.
 std::size_t heap_bytes() {
@@ -174,36 +176,65 @@ void world::put(void* to, const void* from, std::size_t bytes, int pe) {
 }
 
 template <std::size_t Bytes>
-void world::get_pieces(std::byte*& to, std::uint64_t& place, std::size_t& left, int pe) {
-  for (; left >= Bytes; to += Bytes, place += Bytes, left -= Bytes) {
-    questions_.ask(
-        pe,
-        [place](const memory& there) {
-          piece<Bytes> found;
-          std::memcpy(found.bytes, &there.at<std::byte>(place), Bytes);
-          return found;
-        },
-        [to](memory&, const piece<Bytes>& found) { std::memcpy(to, found.bytes, Bytes); });
-  }
+void world::get_exactly(void* to, std::uint64_t place, int pe) {
+  const auto read = [place](const memory& there) {
+    some_bytes<Bytes> found;
+    std::memcpy(found.bytes, &there.at<std::byte>(place), Bytes);
+    return found;
+  };
+  questions_.ask(pe, read, [to](memory&, const some_bytes<Bytes>& found) { std::memcpy(to, found.bytes, Bytes); });
 }
 
-/// Answers have a fixed length: long pieces first, then shorter ones.
+template <std::size_t Most>
+void world::get_at_most(void* to, std::uint64_t place, std::size_t bytes, int pe) {
+  const auto read = [place, bytes](const memory& there) {
+    some_bytes<Most> found;
+    std::memcpy(found.bytes, &there.at<std::byte>(place), bytes);
+    return found;
+  };
+  questions_.ask(pe, read,
+                 [to, bytes](memory&, const some_bytes<Most>& found) { std::memcpy(to, found.bytes, bytes); });
+}
+
+/// Answers have a fixed length: that of an item, or one that is at most twice as long as what is read. Reads of about
+/// one length then share a batch.
 void world::get(void* to, const void* from, std::size_t bytes, int pe) {
   if (bytes == 0) return;
   require_pe(pe);
   auto place = memory_->place_of(from, bytes);
+  switch (bytes) {
+    case 1: return get_exactly<1>(to, place, pe);
+    case 2: return get_exactly<2>(to, place, pe);
+    case 4: return get_exactly<4>(to, place, pe);
+    case 8: return get_exactly<8>(to, place, pe);
+    case 16: return get_exactly<16>(to, place, pe);
+    default: break;
+  }
   auto* at = static_cast<std::byte*>(to);
-  get_pieces<256>(at, place, bytes, pe);
-  get_pieces<32>(at, place, bytes, pe);
-  get_pieces<8>(at, place, bytes, pe);
-  get_pieces<1>(at, place, bytes, pe);
+  const std::size_t most = me_->train_bytes() < 2 * longest_answer ? longest_answer / 2 : longest_answer;
+  while (bytes != 0) {
+    const auto part = std::min(bytes, most);
+    if (part > longest_answer / 2) {
+      get_at_most<longest_answer>(at, place, part, pe);
+    } else if (part > longest_answer / 4) {
+      get_at_most<longest_answer / 2>(at, place, part, pe);
+    } else if (part > longest_answer / 8) {
+      get_at_most<longest_answer / 4>(at, place, part, pe);
+    } else {
+      get_at_most<longest_answer / 8>(at, place, part, pe);
+    }
+    at += part;
+    place += part;
+    bytes -= part;
+  }
 }
 
 void world::answered() {
   auto& home = me_->home();
   home.out.close_batches();  // whose questions count from then on
-  const auto& questions = *detail::end_of::changes(questions_).of;
+  auto& questions = *detail::end_of::changes(questions_).of;
   home.until("answered()", [&questions] { return questions.unanswered == 0; });
+  questions.end_messages_of(home.facts.local_pe(me_->index()));
 }
 
 // Trains that go straight to a worker go to its only PE.

@@ -254,7 +254,9 @@ class world {
   [[noreturn]] void refuse_pe(int pe) const;
   [[noreturn]] static void refuse_outside();
   template <std::size_t Bytes>
-  void get_pieces(std::byte*& to, std::uint64_t& place, std::size_t& left, int pe);
+  void get_exactly(void* to, std::uint64_t place, int pe);
+  template <std::size_t Most>
+  void get_at_most(void* to, std::uint64_t place, std::size_t bytes, int pe);
 
   pe* me_;
   unsigned pes_;
