@@ -86,15 +86,6 @@ class memory {
     if (in_data >= bytes_[1] || bytes > bytes_[1] - in_data) refuse_private(at);
     return in_data | data_bit;
   }
-  /// The same of an element that is smaller than any heap.
-  template <class T>
-  [[nodiscard]] std::uint64_t place_of(const T* at) const {
-    static_assert(sizeof(T) <= least_heap);
-    const auto offset = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(at) - begin_[0]);
-    if (offset <= bytes_[0] - sizeof(T)) [[likely]]
-      return offset;
-    return place_of(at, sizeof(T));
-  }
   /// The element at a place of the heap, among the first 4 GiB.
   template <class T>
   [[nodiscard]] T& at(std::uint32_t place) const noexcept {
@@ -168,14 +159,14 @@ class world {
       the_one_->questions_.ask(of, question_of<T, std::uint32_t, F, R>{static_cast<std::uint32_t>(offset), change},
                                then, where);
     } else {
-      const auto place = here().memory_->place_of(at);
+      const auto place = here().memory_->place_of(at, sizeof(T));
       the_one_->questions_.ask(of, question_of<T, std::uint64_t, F, R>{place, change}, then, where);
     }
   }
   /// One-sided. The same, now: a round trip.
   template <class T, class F>
   [[nodiscard]] auto fetch(T* at, int of, const F& change) {
-    const auto place = memory_->place_of(at);
+    const auto place = memory_->place_of(at, sizeof(T));
     require_pe(of);
     return questions_.fetch(of, [place, change](const memory& there) { return change(there.at<T>(place)); });
   }
@@ -242,7 +233,7 @@ class world {
   /// A message that names its element by eight bytes.
   template <class T, class F>
   void send_far(T* at, int to, const F& change, const std::source_location where) {
-    messages_.send(to, change_of<T, std::uint64_t, F>{memory_->place_of(at), change}, where);
+    messages_.send(to, change_of<T, std::uint64_t, F>{memory_->place_of(at, sizeof(T)), change}, where);
     note_sent(to);
   }
   /// The message has gone, so the PE is there.
