@@ -8,8 +8,12 @@
 #include <system_error>
 #include <vector>
 
+#include <sys/socket.h>
+
 #include <catch2/catch.hpp>
 
+#include <shunt/io/address.hpp>
+#include <shunt/io/descriptor.hpp>
 #include <shunt/io/io_error.hpp>
 #include <shunt/io/reactor.hpp>
 #include <shunt/sched.hpp>
@@ -73,6 +77,21 @@ inline constexpr int closing_workers = 1;
 #else
 inline constexpr int closing_workers = 2;
 #endif
+
+/// A port that no other process gets while this object lives: bound, and not listened at. This process may listen.
+struct held_port {
+  explicit held_port(const address& like) : holds(::socket(like.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int on = 1;
+    expect(::setsockopt(holds.native(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
+    expect(::bind(holds.native(), like.native(), like.native_length()) == 0);
+    sockaddr_storage got{};
+    socklen_t size = sizeof got;
+    expect(::getsockname(holds.native(), reinterpret_cast<sockaddr*>(&got), &size) == 0);
+    at = address(got, size);
+  }
+  descriptor holds;
+  address at;
+};
 
 /// Spawns `body` on this worker, and lets it run until it waits or ends.
 inline void spawn_here(sched::runtime& rt, std::function<void()> body) {

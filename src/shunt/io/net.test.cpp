@@ -54,21 +54,6 @@ std::pair<io::stream, io::stream> connection(const io::address& where) {
   return {std::move(guest), door.accept()};
 }
 
-/// A port that no other process gets while this object lives: bound, and not listened at. This process may listen.
-struct held_port {
-  explicit held_port(const io::address& like) : holds(::socket(like.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const int on = 1;
-    expect(::setsockopt(holds.native(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
-    expect(::bind(holds.native(), like.native(), like.native_length()) == 0);
-    sockaddr_storage got{};
-    socklen_t size = sizeof got;
-    expect(::getsockname(holds.native(), reinterpret_cast<sockaddr*>(&got), &size) == 0);
-    at = io::address(got, size);
-  }
-  io::descriptor holds;
-  io::address at;
-};
-
 std::string read_all(io::stream& from) {
   std::string all;
   std::array<char, 1000> some{};
