@@ -8,6 +8,27 @@
 
 #include "../common/shunt.hpp"
 
+namespace {
+
+using part = std::vector<std::int64_t>;
+using symmetric_part = shunt::pgas::symmetric<part>;
+
+// Apart from one another: what stands beside a kernel's loop changes how it is compiled.
+[[gnu::noinline]] void gather_by_lambdas(symmetric_part& table, symmetric_part& target,
+                                         const std::vector<shunt::apps::place>& reads) {
+  shunt::apps::lambda_form::index_gather(table, target, reads);
+}
+[[gnu::noinline]] void gather_by_class(shunt::pgas::pe& me, part& table, part& target,
+                                       const std::vector<shunt::apps::place>& reads) {
+  shunt::apps::class_form::index_gather{{me}, table, target}.run(reads);
+}
+[[gnu::noinline]] void gather_by_nature(shunt::pgas::array<std::int64_t>& table,
+                                        const std::vector<std::uint64_t>& indices, part& target) {
+  shunt::apps::natural::index_gather(table, indices, target);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   auto options = bench_parse(argc, argv);
   const bool natural = std::strcmp(options.variant, "natural") == 0;
@@ -15,8 +36,8 @@ int main(int argc, char** argv) {
   const bool lambda = bench::lambda_form(argv[0], options);
   return bench::job(argv[0], options, [&](shunt::pgas::pe& me) {
     const auto reads = bench::places(options, me);
-    shunt::pgas::symmetric<std::vector<std::int64_t>> table(me, static_cast<std::size_t>(options.table));
-    shunt::pgas::symmetric<std::vector<std::int64_t>> target(me, reads.size());
+    symmetric_part table(me, static_cast<std::size_t>(options.table));
+    symmetric_part target(me, reads.size());
     for (std::size_t s = 0; s < table->size(); ++s) {
       (*table)[s] = bench_table_value(static_cast<std::uint64_t>(me.index()), s);
     }
@@ -29,11 +50,11 @@ int main(int argc, char** argv) {
         me, options, [&] { std::fill(target->begin(), target->end(), 0); },
         [&] {
           if (natural) {
-            shunt::apps::natural::index_gather(dealt, indices, *target);
+            gather_by_nature(dealt, indices, *target);
           } else if (lambda) {
-            shunt::apps::lambda_form::index_gather(table, target, reads);
+            gather_by_lambdas(table, target, reads);
           } else {
-            shunt::apps::class_form::index_gather{{me}, *table, *target}.run(reads);
+            gather_by_class(me, *table, *target, reads);
           }
         },
         [&] {

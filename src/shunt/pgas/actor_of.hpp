@@ -83,7 +83,7 @@ class selector_of {
   selector_of& operator=(const selector_of&) = delete;
 
   /// Collective: finish(), then gone. While an exception passes, or after the job has failed, it only goes.
-  ~selector_of() noexcept(false) {
+  [[gnu::noinline]] ~selector_of() noexcept(false) {
     const auto id = state_->id;
     if (std::uncaught_exceptions() == 0 && !worker_->leaving()) {
       try {
@@ -281,8 +281,9 @@ class selector_of {
  private:
   friend struct detail::end_of;
 
+  // Out of line, as the destructor is: beside them, a loop that sends keeps its counter in memory.
   /// \param feeders  as detail::selector_table::construct()
-  selector_of(pe& me, const std::vector<std::uint64_t>& feeders, symmetric<Parts>&... parts)
+  [[gnu::noinline]] selector_of(pe& me, const std::vector<std::uint64_t>& feeders, symmetric<Parts>&... parts)
       : me_(&me), refs_{&*parts...} {
     static_assert(Mailboxes >= 1 && Mailboxes <= detail::most_mailboxes);
     worker_ = &me_->home();

@@ -207,7 +207,7 @@ class selector {
   /// The same. \param order  which mailboxes end before which \throws what mailbox_order::feeders() throws.
   selector(pe& me, const mailbox_order& order) : selector(me, order.feeders(mailboxes, wire::type_name<Self>())) {}
   /// Messages that no finish() or quiesce() waited for end the job with an error: no PE is left to process them.
-  ~selector() {
+  [[gnu::noinline]] ~selector() {
     if (std::uncaught_exceptions() == 0) worker_->refuse_unfinished(*state_, pe_);
     const auto id = state_->id;
     worker_->forget_selector(id, pe_);
@@ -215,8 +215,10 @@ class selector {
   }
 
  private:
+  // Out of line, as the destructor is: beside them, a loop that sends keeps its counter in memory.
   /// \param feeders  as detail::selector_table::construct()
-  selector(pe& me, const std::vector<std::uint64_t>& feeders) : me_(&me), worker_(&me.home()), pe_(me.index()) {
+  [[gnu::noinline]] selector(pe& me, const std::vector<std::uint64_t>& feeders)
+      : me_(&me), worker_(&me.home()), pe_(me.index()) {
     const auto id = me.next_selector_id();
     state_ = &worker_->construct_selector(id, mailboxes, wire::type_name<Self>(), feeders);
     selector_bits_ = detail::selector_bits(id);
