@@ -281,7 +281,7 @@ class selector_of {
  private:
   friend struct detail::end_of;
 
-  // Out of line, as the destructor is: beside them, a loop that sends keeps its counter in memory.
+  // Out of line, as the destructor is: inlined beside a loop that sends, they leave it too few registers.
   /// \param feeders  as detail::selector_table::construct()
   [[gnu::noinline]] selector_of(pe& me, const std::vector<std::uint64_t>& feeders, symmetric<Parts>&... parts)
       : me_(&me), refs_{&*parts...} {

@@ -215,7 +215,7 @@ class selector {
   }
 
  private:
-  // Out of line, as the destructor is: beside them, a loop that sends keeps its counter in memory.
+  // Out of line, as the destructor is: inlined beside a loop that sends, they leave it too few registers.
   /// \param feeders  as detail::selector_table::construct()
   [[gnu::noinline]] selector(pe& me, const std::vector<std::uint64_t>& feeders)
       : me_(&me), worker_(&me.home()), pe_(me.index()) {

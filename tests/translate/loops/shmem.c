@@ -127,13 +127,13 @@ static void read_letters(const char* letters, size_t first, size_t n, int pe) {
   free(there);
 }
 
-/* Reads of all lengths: of an item's, of one message's, and longer ones. */
+/* Reads of all lengths: of an item's, of one answer's, and longer ones. */
 static void lengths(int me, int pes) {
   enum { most = 20000 };
   char* letters = shmem_malloc(most);
   for (size_t i = 0; i < most; ++i) letters[i] = letter_at(me, i);
   shmem_barrier_all();
-  for (size_t n = 0; n <= 40; ++n) read_letters(letters, n, n, (me + 1) % pes);
+  for (size_t n = 0; n <= 260; ++n) read_letters(letters, n, n, (me + 1) % pes);
   for (size_t n = 4094; n <= 4098; ++n) read_letters(letters, 1, n, (me + 1) % pes);
   read_letters(letters, 0, most, (me + 2) % pes);
   shmem_free(letters);

@@ -70,8 +70,8 @@ template <class Message, class Body, class Prepare>
   }
 }
 
-/// Whether a part counts: `part.note_handled(from, count)` is then told how many messages of a PE that nothing answers
-/// have been done. Only where a type asks for it by a specialization; a user's type may have a function of that name.
+/// Whether a part counts: `part.note_handled(from, count)` is then told how many one-way messages of a PE have been
+/// done. Only where a type asks for it by a specialization; a user's type may have a function of that name.
 /// Messages of one length are told by the batch: counts lie in memory, and one by one each would wait for the one
 /// before.
 template <class Part>

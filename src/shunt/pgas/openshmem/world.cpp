@@ -35,7 +35,7 @@ class running_program {
  public:
   running_program(pe& me, std::span<std::byte> data) : all_(me, data) {
     world::the_one_ = &all_;
-    world::near_ = all_.routed_ ? world::near_heap() : world::near_heap::of(*all_.heap_);
+    world::near_ = all_.two_hops_ ? world::near_heap() : world::near_heap::of(*all_.heap_);
   }
   ~running_program() noexcept(false) {
     world::near_ = {};
@@ -141,7 +141,7 @@ world::world(pe& me, std::span<std::byte> data)
       memory_(me, std::span(heap_->begin(), heap_->bytes()), data, me.count()),
       messages_(memory_),
       questions_(memory_),
-      routed_(me.home().facts.hops != 1),
+      two_hops_(me.home().facts.hops != 1),
       sent_(static_cast<std::size_t>(me.count())),
       confirmed_(sent_) {}
 
@@ -240,7 +240,7 @@ void world::answered() {
 // Trains that go straight to a worker go to its only PE.
 std::uint64_t world::sent_to(int pe) noexcept {
   const auto index = static_cast<std::size_t>(pe);
-  return routed_ ? sent_[index] : detail::end_of::changes(messages_).of->mailboxes.front().sent[0][index];
+  return two_hops_ ? sent_[index] : detail::end_of::changes(messages_).of->mailboxes.front().sent[0][index];
 }
 
 void world::quiet() {

@@ -18,8 +18,8 @@
 ///   world.W3  sent_to(p) counts the messages to PE p since the last barrier(), handled(q) those of PE q that have been
 ///             done here since then. When the two are equal at all PEs, quiet() returns. Questions are none of them:
 ///             they go through an actor of their own, which counts its answers.
-///   world.W4  Messages themselves change no count: batches do, at both ends. Where messages have routes, a batch has
-///             those for several PEs, so near_ is empty, and send() counts.
+///   world.W4  Messages themselves change no count: batches do, at both ends. Over two hops a batch has messages for
+///             several PEs: then near_ is empty, and send() counts.
 ///
 /// What a PE does to its own memory, and what others ask for, happens in one order: handlers run while the program
 /// waits or sends, never beside it. So nothing here is atomic to the processor, and every operation is atomic.
@@ -238,7 +238,7 @@ class world {
   }
   /// The message has gone, so the PE is there.
   void note_sent(int to) noexcept {
-    if (routed_) ++sent_[static_cast<std::size_t>(to)];
+    if (two_hops_) ++sent_[static_cast<std::size_t>(to)];
   }
   /// Messages for a PE since the last barrier(), of closed batches.
   [[nodiscard]] std::uint64_t sent_to(int pe) noexcept;
@@ -254,8 +254,8 @@ class world {
   std::unique_ptr<detail::symmetric_heap> heap_;
   symmetric<memory> memory_;
   actor_of<memory> messages_, questions_;
-  bool routed_;                           // messages have routes
-  std::vector<std::uint64_t> sent_;       // by PE, where messages have routes
+  bool two_hops_;                         // messages go over another PE
+  std::vector<std::uint64_t> sent_;       // by PE, over two hops
   std::vector<std::uint64_t> confirmed_;  // by PE: of its messages since the last barrier() so many are done
 
   friend class running_program;
